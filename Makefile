@@ -1,0 +1,33 @@
+# Each target sets up what it needs in .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check bench format clean
+
+.venv/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	touch $@
+
+demo: .venv/.installed
+	$(BIN)/vaecp demo --output demo-output
+
+test: .venv/.installed
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: .venv/.installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+format: .venv/.installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.installed
+	$(BIN)/python benchmarks/amino.py
+
+clean:
+	rm -rf .venv build dist demo-output

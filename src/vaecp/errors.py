@@ -1,0 +1,33 @@
+"""The exceptions: each message is one line that says what, where, and what to do."""
+
+
+class VaecpError(Exception):
+    """Base of every error that this library raises on purpose."""
+
+
+class ObservationError(VaecpError, ValueError):
+    """The observed entries, their coordinates or their labels break a rule."""
+
+
+class LabelTypeError(VaecpError, TypeError):
+    """Labels of one mode are of mixed type, or cannot be hashed."""
+
+
+class FormatError(VaecpError, ValueError):
+    """A file is missing, damaged, of the wrong kind, or cannot hold what is asked of it."""
+
+
+class ModelFileError(VaecpError, ValueError):
+    """A model file is damaged, foreign, or of a schema that this version does not read."""
+
+
+class DatasetError(VaecpError, RuntimeError):
+    """A named dataset is unknown, cannot be reached, or fails its checksum."""
+
+
+class TrainingError(VaecpError, RuntimeError):
+    """Training turned non-finite; the message says when and what to change."""
+
+
+class MissingExtraError(VaecpError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
