@@ -1,0 +1,31 @@
+"""Keep compiled programs between runs, so that only the first fit of a kind waits for XLA."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jax
+import platformdirs
+
+SETTING = "VAECP_COMPILATION_CACHE"
+MAX_BYTES = 512 * 2**20
+
+
+def keep_compiled_programs() -> None:
+    """Switch JAX's persistent cache on, in a bounded folder of the user.
+
+    It stays as it is if JAX was given a folder already, and off if the environment variable
+    VAECP_COMPILATION_CACHE is "off"; any other value of that variable is the folder to use.
+    """
+    setting = os.environ.get(SETTING, "")
+    if setting == "off" or jax.config.jax_compilation_cache_dir:
+        return
+    folder = Path(setting or platformdirs.user_cache_path("vaecp") / "compiled")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a read-only home: compile anew each time
+        return
+    jax.config.update("jax_compilation_cache_max_size", MAX_BYTES)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_compilation_cache_dir", str(folder))

@@ -1,0 +1,78 @@
+"""From the latent rows of an entry to the mean and the log-variance of its value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+
+class Decoder(NamedTuple):
+    """A shared tanh layer with two linear heads, and optionally a multilinear path.
+
+        h       = tanh(sum over modes d of W_d' u^d + b)
+        mean    = w_mu . h + b_mu  [+ c . (u^1 * u^2 * ... * u^D)]
+        log s^2 = w_s . h + b_s
+
+    `product_weights` is None for the network alone, which is the published decoder.
+    """
+
+    input_weights: Array  # (D, R, K)
+    bias: Array  # (K,)
+    mean_weights: Array  # (K,)
+    mean_bias: Array  # ()
+    scale_weights: Array  # (K,)
+    scale_bias: Array  # ()
+    product_weights: Array | None = None  # (R,)
+
+
+def decode(decoder: Decoder, rows: tuple[Array, ...], coordinates: Array) -> tuple[Array, Array]:
+    """Return the mean and the log-variance of the entries at (n, D) coordinates."""
+    hidden = jnp.tanh(_pre_activation(decoder, rows, coordinates))
+    mean = hidden @ decoder.mean_weights + decoder.mean_bias
+    if decoder.product_weights is not None:
+        mean += _product(rows, coordinates) @ decoder.product_weights
+    return mean, hidden @ decoder.scale_weights + decoder.scale_bias
+
+
+def _pre_activation(decoder: Decoder, rows: tuple[Array, ...], coordinates: Array) -> Array:
+    """W'u + b. It is a sum over modes, so rows are projected once, not once per entry."""
+    total = decoder.bias
+    for mode, table in enumerate(rows):
+        weights = decoder.input_weights[mode]
+        if table.shape[0] <= coordinates.shape[0]:
+            total = total + (table @ weights)[coordinates[:, mode]]
+        else:  # more rows than entries: project only the rows that are asked for
+            total = total + table[coordinates[:, mode]] @ weights
+    return total
+
+
+def _product(rows: tuple[Array, ...], coordinates: Array) -> Array:
+    product = rows[0][coordinates[:, 0]]
+    for mode, table in enumerate(rows[1:], start=1):
+        product = product * table[coordinates[:, mode]]
+    return product
+
+
+def initial_decoder(
+    key: Array, n_modes: int, rank: int, hidden: int, *, multilinear: bool, quiet: bool
+) -> Decoder:
+    """Draw starting weights.
+
+    `quiet` starts both heads near zero: the multilinear path explains what it can before the
+    network adds to it, and the noise starts as one shared level.
+    """
+    key_input, key_mean, key_scale = jax.random.split(key, 3)
+    head = 1.0 / jnp.sqrt(hidden)
+    return Decoder(
+        input_weights=jax.random.normal(key_input, (n_modes, rank, hidden))
+        / jnp.sqrt(n_modes * rank),
+        bias=jnp.zeros(hidden),
+        mean_weights=(0.1 if quiet else 1.0) * head * jax.random.normal(key_mean, (hidden,)),
+        mean_bias=jnp.zeros(()),
+        scale_weights=(0.0 if quiet else 1.0) * head * jax.random.normal(key_scale, (hidden,)),
+        scale_bias=jnp.zeros(()),
+        product_weights=jnp.ones(rank) if multilinear else None,
+    )

@@ -1,0 +1,78 @@
+"""The evidence lower bound, pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from vaecp import factors
+from vaecp.decoder import Decoder, decode
+from vaecp.factors import Prior, Rows
+from vaecp.likelihoods import Gaussian, Likelihood
+
+GAUSSIAN = Gaussian()
+
+
+class Parameters(NamedTuple):
+    """All that is learned: Phi, Psi and Theta of the model."""
+
+    rows: Rows
+    prior: Prior
+    decoder: Decoder
+
+
+class Entries(NamedTuple):
+    """Observed entries on the device; a weight of 0 marks padding."""
+
+    coordinates: Array  # (n, D)
+    values: Array  # (n,)
+    weights: Array  # (n,)
+
+
+class Elbo(NamedTuple):
+    """The bound and its named terms."""
+
+    log_likelihood: Array
+    kl: Array
+
+    @property
+    def value(self) -> Array:
+        return self.log_likelihood - self.kl
+
+
+def elbo(log_probs: Array, kl: Array | float, n_entries: Array | int) -> Elbo:
+    """Estimate the ELBO of `n_entries` observations from (draws, batch) log-probabilities.
+
+    The batch stands in for all entries, so its likelihood is scaled up. The rows are shared
+    by every entry, so their KL is counted once.
+    """
+    scale = n_entries / log_probs.shape[-1]
+    return Elbo(scale * log_probs.mean(axis=0).sum(), jnp.asarray(kl))
+
+
+def batch_elbo(
+    parameters: Parameters,
+    batch: Entries,
+    key: Array,
+    n_entries: Array | int,
+    n_rows: tuple[Array | int, ...],
+    n_draws: int = 1,
+    likelihood: Likelihood = GAUSSIAN,
+) -> Elbo:
+    """Estimate the ELBO from one minibatch with `n_draws` reparameterised draws of the rows."""
+
+    def log_probs(draw_key: Array) -> Array:
+        rows = factors.sample(parameters.rows, draw_key)
+        outputs = decode(parameters.decoder, rows, batch.coordinates)
+        return batch.weights * likelihood.log_prob(outputs, batch.values)
+
+    draws = jax.vmap(log_probs)(jax.random.split(key, n_draws))
+    return elbo(draws, factors.kl(parameters.rows, parameters.prior, n_rows), n_entries)
+
+
+def weight_penalty(decoder: Decoder, precision: Array | float) -> Array:
+    """Negative log of a Normal(0, 1/precision) prior on the weights of the mean head."""
+    return 0.5 * precision * jnp.sum(decoder.mean_weights**2)

@@ -1,0 +1,106 @@
+"""The posterior predictive distribution of entries under several trained members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from vaecp import factors
+from vaecp.decoder import decode
+from vaecp.objective import Parameters
+
+CHUNK = 8192
+"""Entries are predicted in chunks of one size, the last one padded: one compiled program,
+and an entry's prediction does not depend on which others are asked for with it."""
+
+
+class Moments(NamedTuple):
+    """Per entry: the mean, the noise variance and the variance of the mean."""
+
+    mean: np.ndarray
+    noise_variance: np.ndarray
+    ignorance_variance: np.ndarray
+
+
+def means(parameters: Parameters, indices: np.ndarray) -> np.ndarray:
+    """Average the members' means at the posterior means of the rows."""
+    return _in_chunks(lambda chunk: _means(parameters, chunk), indices)
+
+
+def moments(parameters: Parameters, indices: np.ndarray, seed: int, n_draws: int) -> Moments:
+    """Mean, noise and ignorance of every entry.
+
+    Ignorance is the variance of the decoder's mean over draws of the rows and over members;
+    the same draws serve every entry, so a prediction does not depend on its neighbours.
+    """
+    keys = jax.random.split(jax.random.key(seed), n_draws)
+    noise, ignorance = _in_chunks(lambda chunk: _variances(parameters, chunk, keys), indices)
+    return Moments(means(parameters, indices), noise, ignorance)
+
+
+def draws(parameters: Parameters, indices: np.ndarray, seed: int, n_draws: int):
+    """Joint draws: (n_draws, n) means and noise standard deviations of whole tensors.
+
+    Draw i uses member i modulo their number, and one draw of every row.
+    """
+    n_members = parameters.decoder.bias.shape[0]
+    keys = jax.random.split(jax.random.key(seed), n_draws)
+    pairs = []
+    for draw in range(n_draws):
+        member = jax.tree.map(lambda a, m=draw % n_members: a[m], parameters)
+        pairs.append(
+            _in_chunks(lambda chunk, m=member, k=keys[draw]: _one_draw(m, chunk, k), indices)
+        )
+    mean, log_variance = (np.stack(parts) for parts in zip(*pairs, strict=True))
+    return mean, np.exp(0.5 * log_variance)
+
+
+@jax.jit
+def _means(parameters: Parameters, coordinates: Array) -> Array:
+    per_member = jax.vmap(lambda p: decode(p.decoder, p.rows.mean, coordinates)[0])(parameters)
+    return per_member.mean(axis=0)
+
+
+@jax.jit
+def _one_draw(parameters: Parameters, coordinates: Array, key: Array):
+    return decode(parameters.decoder, factors.sample(parameters.rows, key), coordinates)
+
+
+@jax.jit
+def _variances(parameters: Parameters, coordinates: Array, keys: Array):
+    def add_draw(totals, key):
+        member_keys = jax.random.split(key, parameters.decoder.bias.shape[0])
+        mean, log_variance = jax.vmap(_one_draw, in_axes=(0, None, 0))(
+            parameters, coordinates, member_keys
+        )
+        return tuple(
+            total + term.mean(axis=0)
+            for total, term in zip(
+                totals, (mean - centre, (mean - centre) ** 2, jnp.exp(log_variance)), strict=True
+            )
+        ), None
+
+    # Squares are taken around the plug-in mean: in float32 a variance far smaller than the
+    # squared mean would otherwise drown in rounding.
+    centre = _means(parameters, coordinates)
+    zeros = jnp.zeros(coordinates.shape[0])
+    (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), keys)
+    n_draws = keys.shape[0]
+    return noise / n_draws, jnp.maximum(second / n_draws - (first / n_draws) ** 2, 0.0)
+
+
+def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndarray):
+    """Apply a function of (CHUNK, D) coordinates to any number of them."""
+    n_entries = len(indices)
+    padded = np.zeros((-(-n_entries // CHUNK) * CHUNK, indices.shape[1]), dtype=np.int32)
+    padded[:n_entries] = indices
+    parts = [
+        jax.tree.map(np.asarray, function(padded[first : first + CHUNK]))
+        for first in range(0, len(padded), CHUNK)
+    ]
+    return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:n_entries], *parts)

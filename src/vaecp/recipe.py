@@ -1,0 +1,165 @@
+"""From observations and settings to a training problem: sizes, schedules, starting points."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+
+from vaecp import training
+from vaecp.decoder import initial_decoder
+from vaecp.factors import Prior, Rows
+from vaecp.objective import Entries, Parameters
+from vaecp.observations import Observations
+from vaecp.padding import round_up
+
+TOTAL_STEPS = 8_000
+MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
+INITIAL_POSTERIOR_STD = 0.05
+
+
+def choose_batch_size(n_entries: int) -> int:
+    """About forty steps an epoch: fewer waste the gradient's precision, more waste time."""
+    power = int(np.ceil(np.log2(max(n_entries, 1) / 40)))
+    return int(2 ** np.clip(power, 6, 13))
+
+
+def choose_epochs(n_entries: int, batch_size: int) -> int:
+    """A fixed number of steps, so that small tensors see their entries more often."""
+    steps_per_epoch = -(-n_entries // batch_size)
+    return int(np.clip(TOTAL_STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
+
+
+def schedule(
+    n_epochs: int, learning_rate: float, *, decay: bool, kl_warmup: float, scale_from: float
+) -> training.Schedule:
+    """Per-epoch rates and KL weights.
+
+    Up to `scale_from` the mean is trained under one shared noise level; after it the variance
+    head alone. At 0 both are trained together all the way.
+    """
+    if scale_from > 0:
+        switch = round(scale_from * n_epochs)
+        mean_rate = np.concatenate(
+            [_rates(learning_rate, switch, decay), np.zeros(n_epochs - switch)]
+        )
+        scale_rate = np.concatenate(
+            [np.zeros(switch), _rates(learning_rate, n_epochs - switch, decay)]
+        )
+    else:
+        mean_rate = scale_rate = _rates(learning_rate, n_epochs, decay)
+    ramp = np.arange(n_epochs) / (kl_warmup * n_epochs) if kl_warmup > 0 else np.ones(n_epochs)
+    return training.Schedule(
+        *(a.astype(np.float32) for a in (mean_rate, scale_rate, np.minimum(ramp, 1.0)))
+    )
+
+
+def _rates(peak: float, n_epochs: int, decay: bool) -> np.ndarray:
+    if not decay or n_epochs < 1:
+        return np.full(n_epochs, peak)
+    return np.asarray(optax.cosine_decay_schedule(peak, n_epochs)(jnp.arange(n_epochs)))
+
+
+def problem(
+    train: Observations,
+    validation: Observations | None,
+    *,
+    batch_size: int,
+    weight_precision: float,
+    random: np.random.Generator,
+    sharding: jax.sharding.Sharding,
+) -> training.Problem:
+    """Shuffle and pad the entries, and put them where they will live."""
+    n_batches = round_up(-(-len(train) // batch_size), significant_bits=4)
+    order = random.permutation(len(train))
+    held_out = (validation.indices, validation.values) if validation else (train.indices[:0], ())
+    n_held_out = round_up(len(held_out[1]), at_least=32)
+    return jax.device_put(
+        training.Problem(
+            training=_padded(train.indices[order], train.values[order], n_batches * batch_size),
+            validation=_padded(*held_out, n_held_out),
+            n_rows=tuple(np.int32(size) for size in train.shape),
+            weight_precision=np.float32(weight_precision),
+        ),
+        sharding,
+    )
+
+
+def _padded(indices: np.ndarray, values: Any, size: int) -> Entries:
+    n_entries, n_modes = indices.shape
+    coordinates = np.zeros((size, n_modes), dtype=np.int32)
+    coordinates[:n_entries] = indices
+    padded, weights = np.zeros((2, size), dtype=np.float32)
+    padded[:n_entries] = values
+    weights[:n_entries] = 1.0
+    return Entries(coordinates, padded, weights)
+
+
+def padded_rows(n_rows: int) -> int:
+    """Size of the table that holds the rows of a mode."""
+    return round_up(n_rows, at_least=32)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What decides the shapes of the parameters, and how they start."""
+
+    rank: int
+    hidden: int
+    multilinear: bool
+    shared_prior: bool
+    quiet: bool
+
+
+def initial_states(
+    seed: int, n_members: int, shape: tuple[int, ...], architecture: Architecture
+) -> training.State:
+    """Draw the starting points of all members."""
+    keys = jax.random.split(jax.random.key(seed), n_members)
+    return _initial_states(keys, tuple(padded_rows(size) for size in shape), architecture)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _initial_states(keys: Array, table_sizes: tuple[int, ...], architecture: Architecture):
+    def one(key: Array) -> training.State:
+        start_key, training_key = jax.random.split(key)
+        return training.start(
+            _initial_parameters(start_key, table_sizes, architecture), training_key
+        )
+
+    return jax.vmap(one)(keys)
+
+
+def _initial_parameters(
+    key: Array, table_sizes: tuple[int, ...], architecture: Architecture
+) -> Parameters:
+    """With the multilinear path, rows start at a size that gives their product unit variance."""
+    n_modes, rank = len(table_sizes), architecture.rank
+    decoder_key, *row_keys = jax.random.split(key, n_modes + 1)
+    size = rank ** (-0.5 / n_modes) if architecture.multilinear else 1.0
+    means = tuple(
+        size * jax.random.normal(row_key, (n_rows, rank))
+        for row_key, n_rows in zip(row_keys, table_sizes, strict=True)
+    )
+    prior_shape = (1 if architecture.shared_prior else n_modes, rank)
+    return Parameters(
+        rows=Rows(
+            means,
+            tuple(jnp.full_like(m, 2 * np.log(INITIAL_POSTERIOR_STD * size)) for m in means),
+        ),
+        prior=Prior(jnp.zeros(prior_shape), jnp.full(prior_shape, 2 * np.log(size))),
+        decoder=initial_decoder(
+            decoder_key,
+            n_modes,
+            rank,
+            architecture.hidden,
+            multilinear=architecture.multilinear,
+            quiet=architecture.quiet,
+        ),
+    )
