@@ -94,14 +94,13 @@ def _errors(prediction: Prediction, values: np.ndarray) -> np.ndarray:
 
 def _gaussian_crps(z: np.ndarray) -> np.ndarray:
     """Gneiting and Raftery (2007), equation 21, for location 0 and scale 1."""
-    unit = stats.norm()
-    return z * (2 * unit.cdf(z) - 1) + 2 * unit.pdf(z) - 1 / np.sqrt(np.pi)
+    return z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi)
 
 
 def _student_crps(z: np.ndarray, df: float) -> np.ndarray:
     """Jordan, Krüger and Lerch (2019), appendix A, for location 0 and scale 1."""
-    unit = stats.t(df)
     # The beta functions in logs, because their ratio stays moderate where they underflow.
     log_ratio = special.betaln(0.5, df - 0.5) - 2 * special.betaln(0.5, df / 2)
     spread = 2 * np.sqrt(df) / (df - 1) * np.exp(log_ratio)
-    return z * (2 * unit.cdf(z) - 1) + 2 * unit.pdf(z) * (df + z**2) / (df - 1) - spread
+    peak = 2 * stats.t.pdf(z, df) * (df + z**2) / (df - 1)
+    return z * (2 * stats.t.cdf(z, df) - 1) + peak - spread

@@ -7,6 +7,7 @@ import importlib
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from urllib.parse import quote
 
 import platformdirs
@@ -95,7 +96,7 @@ def _download(dataset: str, file: DataFile) -> Path:
     raise DatasetError(f"dataset {dataset!r}: {address}: {what}: {REMEDY}.")
 
 
-def _what_happened(error: Exception, errors: ModuleType) -> str:
+def _what_happened(error: Any, errors: ModuleType) -> str:
     if isinstance(error, errors.HTTPError):
         response = error.response
         return f"the server answered {response.status_code} {response.reason}"
