@@ -128,7 +128,7 @@ _ALL = (
     ),
     DatasetInfo(
         "alog",
-        "Access log of a file server: log counts by user, action and resource, in five folds",
+        "An access log: log counts by user, action and resource, in five folds",
         (200, 100, 200),
         ("user", "action", "resource"),
         "log_count",
@@ -166,7 +166,7 @@ _ALL = (
     ),
     DatasetInfo(
         "covid19",
-        "Antibodies in 438 blood samples from COVID-19 patients, by antigen and receptor",
+        "Antibodies in 438 sera of COVID-19 patients and controls, by antigen and receptor",
         (438, 6, 11),
         ("sample", "antigen", "receptor"),
         "binding",

@@ -60,7 +60,7 @@ def read_sugar(dataset: DatasetInfo) -> Observations:
 
 
 def read_alog(dataset: DatasetInfo, fold: int = 1, part: str = "train") -> Observations:
-    """Label rows from 1, as published; values are log(1 + count), and half are zeros."""
+    """Label rows from 1, as published; exp(value) is a whole number, 1 more than a count."""
     if fold not in range(1, N_FOLDS + 1):
         raise DatasetError(f"fold is {fold!r}: dataset 'alog' has the folds 1 to {N_FOLDS}.")
     if part not in ("train", "test"):
