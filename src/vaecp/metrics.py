@@ -1,0 +1,106 @@
+"""How good predictions are: the error of the mean, and how honest the uncertainty is."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special, stats
+
+from vaecp.errors import ObservationError
+from vaecp.prediction import Prediction
+
+
+def rmse(prediction: Prediction, values: np.ndarray) -> float:
+    """Return the root of the mean squared error of the mean."""
+    return float(np.sqrt(np.mean(_errors(prediction, values) ** 2)))
+
+
+def mae(prediction: Prediction, values: np.ndarray) -> float:
+    """Return the mean absolute error of the mean."""
+    return float(np.mean(np.abs(_errors(prediction, values))))
+
+
+def nll(prediction: Prediction, values: np.ndarray) -> float:
+    """Return the mean negative log of the predictive density.
+
+    A prediction that is certain (its std is 0) and wrong makes it infinite.
+    """
+    errors = _errors(prediction, values)
+    certain = np.asarray(prediction.std) == 0
+    if certain.any():
+        return np.inf if errors[certain].any() else -np.inf
+    return float(-np.mean(prediction.log_density(np.asarray(values, dtype=np.float64))))
+
+
+def crps(prediction: Prediction, values: np.ndarray) -> float:
+    """Return the mean continuous ranked probability score, in the units of the values.
+
+    It is the integral of (F(x) - [x >= value])^2 over x, where F is the predictive
+    distribution, and equals the absolute error when the prediction is certain.
+    """
+    errors = _errors(prediction, values)
+    df = prediction.degrees_of_freedom
+    scale = np.asarray(prediction.std, dtype=np.float64)
+    if np.isfinite(df):
+        scale = scale * np.sqrt((df - 2) / df)
+    certain = scale == 0
+    z = errors / np.where(certain, 1.0, scale)
+    unit = _student_crps(z, df) if np.isfinite(df) else _gaussian_crps(z)
+    return float(np.mean(np.where(certain, np.abs(errors), scale * unit)))
+
+
+def coverage(prediction: Prediction, values: np.ndarray, level: float = 0.9) -> float:
+    """Return the share of values inside their central interval of this level.
+
+    An honest prediction has a share close to the level.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: use a number between 0 and 1, such as 0.9.")
+    errors = _errors(prediction, values)
+    low, high = prediction.interval(level)
+    return float(np.mean((low - prediction.mean <= errors) & (errors <= high - prediction.mean)))
+
+
+def summary(prediction: Prediction, values: np.ndarray) -> dict[str, float]:
+    """Return every measure by name."""
+    return {
+        "rmse": rmse(prediction, values),
+        "mae": mae(prediction, values),
+        "nll": nll(prediction, values),
+        "crps": crps(prediction, values),
+        "coverage_50": coverage(prediction, values, 0.5),
+        "coverage_90": coverage(prediction, values, 0.9),
+        "coverage_95": coverage(prediction, values, 0.95),
+    }
+
+
+def _errors(prediction: Prediction, values: np.ndarray) -> np.ndarray:
+    """Return value minus mean of every entry, in float64."""
+    values, mean = np.asarray(values, dtype=np.float64), np.asarray(prediction.mean)
+    if values.shape != mean.shape:
+        raise ObservationError(
+            f"values has shape {values.shape}, but the prediction has {mean.shape}: give one "
+            "value per predicted entry."
+        )
+    if not values.size:
+        raise ObservationError("values is empty: a score needs at least one entry.")
+    finite = np.isfinite(values)
+    if not finite.all():
+        entry = int(np.argmin(finite))
+        raise ObservationError(
+            f"values[{entry}] is {values[entry]}: score only entries whose value is known."
+        )
+    return values - mean
+
+
+def _gaussian_crps(z: np.ndarray) -> np.ndarray:
+    """Gneiting and Raftery (2007), equation 21, for location 0 and scale 1."""
+    return z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi)
+
+
+def _student_crps(z: np.ndarray, df: float) -> np.ndarray:
+    """Jordan, Krüger and Lerch (2019), appendix A, for location 0 and scale 1."""
+    # The beta functions in logs, because their ratio stays moderate where they underflow.
+    log_ratio = special.betaln(0.5, df - 0.5) - 2 * special.betaln(0.5, df / 2)
+    spread = 2 * np.sqrt(df) / (df - 1) * np.exp(log_ratio)
+    peak = 2 * stats.t.pdf(z, df) * (df + z**2) / (df - 1)
+    return z * (2 * stats.t.cdf(z, df) - 1) + peak - spread
