@@ -11,6 +11,7 @@ from jax import Array
 from vaecp import factors
 from vaecp.decoder import Decoder, decode
 from vaecp.factors import Prior, Rows
+from vaecp.layout import Layout
 from vaecp.likelihoods import Gaussian, Likelihood
 
 GAUSSIAN = Gaussian()
@@ -27,7 +28,7 @@ class Parameters(NamedTuple):
 class Entries(NamedTuple):
     """Observed entries on the device; a weight of 0 marks padding."""
 
-    coordinates: Array  # (n, D)
+    row_ids: Array  # (n, D), in the table of all rows
     values: Array  # (n,)
     weights: Array  # (n,)
 
@@ -58,7 +59,8 @@ def batch_elbo(
     batch: Entries,
     key: Array,
     n_entries: Array | int,
-    n_rows: tuple[Array | int, ...],
+    layout: Layout,
+    row_weights: Array,
     n_draws: int = 1,
     likelihood: Likelihood = GAUSSIAN,
 ) -> Elbo:
@@ -66,11 +68,12 @@ def batch_elbo(
 
     def log_probs(draw_key: Array) -> Array:
         rows = factors.sample(parameters.rows, draw_key)
-        outputs = decode(parameters.decoder, rows, batch.coordinates)
+        outputs = decode(parameters.decoder, rows, layout, batch.row_ids)
         return batch.weights * likelihood.log_prob(outputs, batch.values)
 
     draws = jax.vmap(log_probs)(jax.random.split(key, n_draws))
-    return elbo(draws, factors.kl(parameters.rows, parameters.prior, n_rows), n_entries)
+    kl = factors.kl(parameters.rows, parameters.prior, layout, row_weights)
+    return elbo(draws, kl, n_entries)
 
 
 def weight_penalty(decoder: Decoder, precision: Array | float) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,9 +13,10 @@ from jax import Array
 
 from vaecp import factors
 from vaecp.decoder import decode
+from vaecp.layout import Layout
 from vaecp.objective import Parameters
 
-CHUNK = 8192
+CHUNK = 2048
 """Entries are predicted in chunks of one size, the last one padded: one compiled program,
 and an entry's prediction does not depend on which others are asked for with it."""
 
@@ -27,23 +29,27 @@ class Moments(NamedTuple):
     ignorance_variance: np.ndarray
 
 
-def means(parameters: Parameters, indices: np.ndarray) -> np.ndarray:
+def means(parameters: Parameters, layout: Layout, row_ids: np.ndarray) -> np.ndarray:
     """Average the members' means at the posterior means of the rows."""
-    return _in_chunks(lambda chunk: _means(parameters, chunk), indices)
+    return _in_chunks(lambda chunk: _means(parameters, layout, chunk), row_ids)
 
 
-def moments(parameters: Parameters, indices: np.ndarray, seed: int, n_draws: int) -> Moments:
+def moments(
+    parameters: Parameters, layout: Layout, row_ids: np.ndarray, seed: int, n_draws: int
+) -> Moments:
     """Mean, noise and ignorance of every entry.
 
     Ignorance is the variance of the decoder's mean over draws of the rows and over members;
     the same draws serve every entry, so a prediction does not depend on its neighbours.
     """
     keys = jax.random.split(jax.random.key(seed), n_draws)
-    noise, ignorance = _in_chunks(lambda chunk: _variances(parameters, chunk, keys), indices)
-    return Moments(means(parameters, indices), noise, ignorance)
+    noise, ignorance = _in_chunks(
+        lambda chunk: _variances(parameters, layout, chunk, keys), row_ids
+    )
+    return Moments(means(parameters, layout, row_ids), noise, ignorance)
 
 
-def draws(parameters: Parameters, indices: np.ndarray, seed: int, n_draws: int):
+def draws(parameters: Parameters, layout: Layout, row_ids: np.ndarray, seed: int, n_draws: int):
     """Joint draws: (n_draws, n) means and noise standard deviations of whole tensors.
 
     Draw i uses member i modulo their number, and one draw of every row.
@@ -54,29 +60,31 @@ def draws(parameters: Parameters, indices: np.ndarray, seed: int, n_draws: int):
     for draw in range(n_draws):
         member = jax.tree.map(lambda a, m=draw % n_members: a[m], parameters)
         pairs.append(
-            _in_chunks(lambda chunk, m=member, k=keys[draw]: _one_draw(m, chunk, k), indices)
+            _in_chunks(
+                lambda chunk, m=member, k=keys[draw]: _one_draw(m, layout, chunk, k), row_ids
+            )
         )
     mean, log_variance = (np.stack(parts) for parts in zip(*pairs, strict=True))
     return mean, np.exp(0.5 * log_variance)
 
 
-@jax.jit
-def _means(parameters: Parameters, coordinates: Array) -> Array:
-    per_member = jax.vmap(lambda p: decode(p.decoder, p.rows.mean, coordinates)[0])(parameters)
+@functools.partial(jax.jit, static_argnums=1)
+def _means(parameters: Parameters, layout: Layout, row_ids: Array) -> Array:
+    per_member = jax.vmap(lambda p: decode(p.decoder, p.rows.mean, layout, row_ids)[0])(parameters)
     return per_member.mean(axis=0)
 
 
-@jax.jit
-def _one_draw(parameters: Parameters, coordinates: Array, key: Array):
-    return decode(parameters.decoder, factors.sample(parameters.rows, key), coordinates)
+@functools.partial(jax.jit, static_argnums=1)
+def _one_draw(parameters: Parameters, layout: Layout, row_ids: Array, key: Array):
+    return decode(parameters.decoder, factors.sample(parameters.rows, key), layout, row_ids)
 
 
-@jax.jit
-def _variances(parameters: Parameters, coordinates: Array, keys: Array):
+@functools.partial(jax.jit, static_argnums=1)
+def _variances(parameters: Parameters, layout: Layout, row_ids: Array, keys: Array):
     def add_draw(totals, key):
         member_keys = jax.random.split(key, parameters.decoder.bias.shape[0])
-        mean, log_variance = jax.vmap(_one_draw, in_axes=(0, None, 0))(
-            parameters, coordinates, member_keys
+        mean, log_variance = jax.vmap(lambda p, k: _one_draw(p, layout, row_ids, k))(
+            parameters, member_keys
         )
         return tuple(
             total + term.mean(axis=0)
@@ -87,18 +95,18 @@ def _variances(parameters: Parameters, coordinates: Array, keys: Array):
 
     # Squares are taken around the plug-in mean: in float32 a variance far smaller than the
     # squared mean would otherwise drown in rounding.
-    centre = _means(parameters, coordinates)
-    zeros = jnp.zeros(coordinates.shape[0])
+    centre = _means(parameters, layout, row_ids)
+    zeros = jnp.zeros(row_ids.shape[0])
     (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), keys)
     n_draws = keys.shape[0]
     return noise / n_draws, jnp.maximum(second / n_draws - (first / n_draws) ** 2, 0.0)
 
 
-def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndarray):
-    """Apply a function of (CHUNK, D) coordinates to any number of them."""
-    n_entries = len(indices)
-    padded = np.zeros((-(-n_entries // CHUNK) * CHUNK, indices.shape[1]), dtype=np.int32)
-    padded[:n_entries] = indices
+def _in_chunks(function: Callable[[np.ndarray], Array | tuple], row_ids: np.ndarray):
+    """Apply a function of (CHUNK, D) row ids to any number of them."""
+    n_entries = len(row_ids)
+    padded = np.zeros((-(-n_entries // CHUNK) * CHUNK, row_ids.shape[1]), dtype=np.int32)
+    padded[:n_entries] = row_ids
     parts = [
         jax.tree.map(np.asarray, function(padded[first : first + CHUNK]))
         for first in range(0, len(padded), CHUNK)

@@ -15,6 +15,7 @@ from jax import Array
 from vaecp import training
 from vaecp.decoder import initial_decoder
 from vaecp.factors import Prior, Rows
+from vaecp.layout import Layout
 from vaecp.objective import Entries, Parameters
 from vaecp.observations import Observations
 from vaecp.padding import round_up
@@ -28,6 +29,18 @@ def choose_batch_size(n_entries: int) -> int:
     """About forty steps an epoch: fewer waste the gradient's precision, more waste time."""
     power = int(np.ceil(np.log2(max(n_entries, 1) / 40)))
     return int(2 ** np.clip(power, 6, 13))
+
+
+def choose_block_size(n_entries: int, batch_size: int) -> int:
+    """Entries are shuffled singly once, and in blocks every epoch.
+
+    A block is read in one piece, and the order of an epoch stays short however many entries
+    there are.
+    """
+    block_size = 16
+    while n_entries // block_size > 2**16 and 16 * block_size < batch_size:
+        block_size *= 2
+    return block_size if batch_size % block_size == 0 else 1
 
 
 def choose_epochs(n_entries: int, batch_size: int) -> int:
@@ -70,6 +83,7 @@ def problem(
     train: Observations,
     validation: Observations | None,
     *,
+    layout: Layout,
     batch_size: int,
     weight_precision: float,
     random: np.random.Generator,
@@ -82,28 +96,25 @@ def problem(
     n_held_out = round_up(len(held_out[1]), at_least=32)
     return jax.device_put(
         training.Problem(
-            training=_padded(train.indices[order], train.values[order], n_batches * batch_size),
-            validation=_padded(*held_out, n_held_out),
-            n_rows=tuple(np.int32(size) for size in train.shape),
+            training=_padded(
+                train.indices[order], train.values[order], n_batches * batch_size, layout
+            ),
+            validation=_padded(*held_out, n_held_out, layout),
+            row_weights=layout.row_weights(train.shape),
             weight_precision=np.float32(weight_precision),
         ),
         sharding,
     )
 
 
-def _padded(indices: np.ndarray, values: Any, size: int) -> Entries:
+def _padded(indices: np.ndarray, values: Any, size: int, layout: Layout) -> Entries:
     n_entries, n_modes = indices.shape
-    coordinates = np.zeros((size, n_modes), dtype=np.int32)
-    coordinates[:n_entries] = indices
+    row_ids = np.zeros((size, n_modes), dtype=np.int32)
+    row_ids[:n_entries] = layout.row_ids(indices)
     padded, weights = np.zeros((2, size), dtype=np.float32)
     padded[:n_entries] = values
     weights[:n_entries] = 1.0
-    return Entries(coordinates, padded, weights)
-
-
-def padded_rows(n_rows: int) -> int:
-    """Size of the table that holds the rows of a mode."""
-    return round_up(n_rows, at_least=32)
+    return Entries(row_ids, padded, weights)
 
 
 @dataclass(frozen=True)
@@ -118,41 +129,31 @@ class Architecture:
 
 
 def initial_states(
-    seed: int, n_members: int, shape: tuple[int, ...], architecture: Architecture
+    seed: int, n_members: int, layout: Layout, architecture: Architecture
 ) -> training.State:
     """Draw the starting points of all members."""
     keys = jax.random.split(jax.random.key(seed), n_members)
-    return _initial_states(keys, tuple(padded_rows(size) for size in shape), architecture)
+    return _initial_states(keys, layout, architecture)
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
-def _initial_states(keys: Array, table_sizes: tuple[int, ...], architecture: Architecture):
+def _initial_states(keys: Array, layout: Layout, architecture: Architecture) -> training.State:
     def one(key: Array) -> training.State:
         start_key, training_key = jax.random.split(key)
-        return training.start(
-            _initial_parameters(start_key, table_sizes, architecture), training_key
-        )
+        return training.start(_initial_parameters(start_key, layout, architecture), training_key)
 
     return jax.vmap(one)(keys)
 
 
-def _initial_parameters(
-    key: Array, table_sizes: tuple[int, ...], architecture: Architecture
-) -> Parameters:
+def _initial_parameters(key: Array, layout: Layout, architecture: Architecture) -> Parameters:
     """With the multilinear path, rows start at a size that gives their product unit variance."""
-    n_modes, rank = len(table_sizes), architecture.rank
-    decoder_key, *row_keys = jax.random.split(key, n_modes + 1)
+    n_modes, rank = layout.n_modes, architecture.rank
+    decoder_key, row_key = jax.random.split(key)
     size = rank ** (-0.5 / n_modes) if architecture.multilinear else 1.0
-    means = tuple(
-        size * jax.random.normal(row_key, (n_rows, rank))
-        for row_key, n_rows in zip(row_keys, table_sizes, strict=True)
-    )
+    mean = size * jax.random.normal(row_key, (layout.n_rows, rank))
     prior_shape = (1 if architecture.shared_prior else n_modes, rank)
     return Parameters(
-        rows=Rows(
-            means,
-            tuple(jnp.full_like(m, 2 * np.log(INITIAL_POSTERIOR_STD * size)) for m in means),
-        ),
+        rows=Rows(mean, jnp.full_like(mean, 2 * np.log(INITIAL_POSTERIOR_STD * size))),
         prior=Prior(jnp.zeros(prior_shape), jnp.full(prior_shape, 2 * np.log(size))),
         decoder=initial_decoder(
             decoder_key,

@@ -17,16 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
-from vaecp.decoder import Decoder, decode
+from vaecp.decoder import decode
 from vaecp.errors import TrainingError
+from vaecp.layout import Layout
 from vaecp.objective import Entries, Parameters, batch_elbo, weight_penalty
 
 EPOCHS_PER_CHUNK = 10
-SHUFFLE_BLOCK = 16
-"""Entries are shuffled singly once, and in blocks of this many every epoch: a block is read
-in one piece, and sorting blocks costs a sixteenth of sorting entries."""
-
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 
 
@@ -34,13 +32,10 @@ ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 class Loop:
     """What the compiled program is specialised to."""
 
+    layout: Layout
     batch_size: int
+    block_size: int  # entries that are shuffled as one
     n_draws: int = 1
-
-    @property
-    def block(self) -> int:
-        """How many entries are shuffled as one."""
-        return SHUFFLE_BLOCK if self.batch_size % SHUFFLE_BLOCK == 0 else 1
 
 
 class Schedule(NamedTuple):
@@ -56,7 +51,7 @@ class Problem(NamedTuple):
 
     training: Entries
     validation: Entries
-    n_rows: tuple[Array, ...]
+    row_weights: Array
     weight_precision: Array
 
 
@@ -94,7 +89,7 @@ def start(parameters: Parameters, key: Array) -> State:
     """Stand at the first step; `parameters` belong to one member."""
     return State(
         parameters=parameters,
-        moments=ADAM.init(parameters),
+        moments=ADAM.init(ravel_pytree(parameters)[0]),
         key=key,
         best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
         best_rmse=jnp.asarray(jnp.inf),
@@ -107,6 +102,7 @@ def train(
     problem: Problem,
     schedule: Schedule,
     loop: Loop,
+    random: np.random.Generator,
     *,
     patience: int | None = None,
     on_chunk: Callable[[int, dict[str, np.ndarray]], None] | None = None,
@@ -114,14 +110,15 @@ def train(
     """Train every member until the schedule ends, or none improves for `patience` epochs.
 
     With validation entries the state with the best validation RMSE is returned, otherwise
-    the last one.
+    the last one. `random` shuffles the batches; members see the same ones.
     """
-    n_epochs = len(schedule.learning_rate)
+    n_epochs, n_entries = len(schedule.learning_rate), problem.training.values.shape[0]
     chunks: list[Epoch] = []
     stopped_early = False
     for first in range(0, n_epochs, EPOCHS_PER_CHUNK):
-        part = Schedule(*(jnp.asarray(a[first : first + EPOCHS_PER_CHUNK]) for a in schedule))
-        states, epochs = _run_chunk(states, problem, part, loop)
+        part = Schedule(*(a[first : first + EPOCHS_PER_CHUNK] for a in schedule))
+        batches = np.stack([_shuffled(n_entries, loop, random) for _ in part.learning_rate])
+        states, epochs = _run_chunk(states, problem, part, batches, loop)
         chunks.append(jax.tree.map(lambda a: np.asarray(a).T, epochs))
         _refuse_non_finite(chunks[-1], first, schedule)
         if on_chunk is not None:
@@ -135,28 +132,33 @@ def train(
     return Outcome(states.best, history, stopped_early)
 
 
+def _shuffled(n_entries: int, loop: Loop, random: np.random.Generator) -> np.ndarray:
+    """Order of the blocks in one epoch: (batches, blocks per batch)."""
+    order = random.permutation(n_entries // loop.block_size).astype(np.int32)
+    return order.reshape(-1, loop.batch_size // loop.block_size)
+
+
 @functools.partial(jax.jit, static_argnames="loop", donate_argnums=0)
-def _run_chunk(states: State, problem: Problem, schedule: Schedule, loop: Loop):
+def _run_chunk(states: State, problem: Problem, schedule: Schedule, batches: Array, loop: Loop):
     def run(state: State) -> tuple[State, Epoch]:
         return jax.lax.scan(
-            lambda state, settings: _epoch(state, problem, settings, loop), state, schedule
+            lambda state, inputs: _epoch(state, problem, *inputs, loop), state, (schedule, batches)
         )
 
     return jax.vmap(run)(states)
 
 
-def _epoch(state: State, problem: Problem, settings: Schedule, loop: Loop):
-    key, shuffle_key, step_key = jax.random.split(state.key, 3)
-    batches = _shuffled_blocks(shuffle_key, problem.training.values.shape[0], loop)
-    step_keys = jax.random.split(step_key, len(batches))
+def _epoch(state: State, problem: Problem, settings: Schedule, batches: Array, loop: Loop):
+    key, step_key = jax.random.split(state.key)
+    step_keys = jax.random.split(step_key, batches.shape[0])
+    rates = _rates(state.parameters, settings)
 
     def step(carry, inputs):
-        return _step(*carry, *inputs, problem, settings, loop)
+        return _step(*carry, *inputs, problem, settings, rates, loop)
 
     carry = (state.parameters, state.moments)
-    (parameters, moments), terms = jax.lax.scan(step, carry, (batches, step_keys))
-    log_likelihood, kl = terms
-    rmse = validation_rmse(parameters, problem.validation)
+    (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, step_keys))
+    rmse = _validation_rmse(parameters, problem.validation, loop.layout)
     better = (rmse <= state.best_rmse) | ~jnp.any(problem.validation.weights > 0)
     state = State(
         parameters=parameters,
@@ -176,49 +178,44 @@ def _epoch(state: State, problem: Problem, settings: Schedule, loop: Loop):
     return state, epoch
 
 
-def _step(parameters, moments, blocks, key, problem: Problem, settings: Schedule, loop: Loop):
-    batch = _take_blocks(problem.training, blocks, loop)
+def _step(parameters, moments, blocks, key, problem, settings, rates, loop: Loop):
+    batch = _take_blocks(problem.training, blocks, loop.block_size)
     n_entries = problem.training.values.shape[0]  # padding counts: its terms are zero
 
     def loss(parameters: Parameters):
-        bound = batch_elbo(parameters, batch, key, n_entries, problem.n_rows, loop.n_draws)
+        bound = batch_elbo(
+            parameters, batch, key, n_entries, loop.layout, problem.row_weights, loop.n_draws
+        )
         cost = settings.kl_weight * bound.kl - bound.log_likelihood
         return cost + weight_penalty(parameters.decoder, problem.weight_precision), bound
 
     gradient, bound = jax.grad(loss, has_aux=True)(parameters)
-    direction, moments = ADAM.update(gradient, moments)
-    rates = _rates(parameters, settings)
-    parameters = jax.tree.map(lambda p, d, rate: p - rate * d, parameters, direction, rates)
-    return (parameters, moments), (bound.log_likelihood, bound.kl)
+    # One flat vector: Adam is then one kernel, not one for every array.
+    flat, unravel = ravel_pytree(parameters)
+    direction, moments = ADAM.update(ravel_pytree(gradient)[0], moments)
+    return (unravel(flat - rates * direction), moments), (bound.log_likelihood, bound.kl)
 
 
-def _rates(parameters: Parameters, settings: Schedule) -> Parameters:
-    """One learning rate per array: the variance head has its own schedule."""
-    rates = jax.tree.map(lambda _: settings.learning_rate, parameters)
-    decoder: Decoder = rates.decoder._replace(
-        scale_weights=settings.scale_learning_rate,
-        scale_bias=jnp.maximum(settings.learning_rate, settings.scale_learning_rate),
-    )
-    return rates._replace(decoder=decoder)
+def _rates(parameters: Parameters, settings: Schedule) -> Array:
+    """A learning rate per parameter: the variance head has its own schedule."""
+    rates = jax.tree.map(lambda p: jnp.full_like(p, settings.learning_rate), parameters)
+    scale_weights = jnp.full_like(parameters.decoder.scale_weights, settings.scale_learning_rate)
+    scale_bias = jnp.maximum(settings.learning_rate, settings.scale_learning_rate)
+    decoder = rates.decoder._replace(scale_weights=scale_weights, scale_bias=scale_bias)
+    return ravel_pytree(rates._replace(decoder=decoder))[0]
 
 
-def _shuffled_blocks(key: Array, n_entries: int, loop: Loop) -> Array:
-    """Order of the blocks in one epoch: (batches, blocks per batch)."""
-    order = jax.random.permutation(key, n_entries // loop.block)
-    return order.reshape(-1, loop.batch_size // loop.block)
-
-
-def _take_blocks(entries: Entries, blocks: Array, loop: Loop) -> Entries:
+def _take_blocks(entries: Entries, blocks: Array, block_size: int) -> Entries:
     def take(array: Array) -> Array:
-        grouped = array.reshape(-1, loop.block, *array.shape[1:])
+        grouped = array.reshape(-1, block_size, *array.shape[1:])
         return grouped[blocks].reshape(-1, *array.shape[1:])
 
     return Entries(*(take(array) for array in entries))
 
 
-def validation_rmse(parameters: Parameters, validation: Entries) -> Array:
+def _validation_rmse(parameters: Parameters, validation: Entries, layout: Layout) -> Array:
     """RMSE at the posterior means of the rows."""
-    mean, _ = decode(parameters.decoder, parameters.rows.mean, validation.coordinates)
+    mean, _ = decode(parameters.decoder, parameters.rows.mean, layout, validation.row_ids)
     squares = validation.weights * (validation.values - mean) ** 2
     return jnp.sqrt(squares.sum() / jnp.maximum(validation.weights.sum(), 1.0))
 

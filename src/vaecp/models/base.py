@@ -41,6 +41,10 @@ class Fitted(ABC):
     def factors(self) -> tuple[np.ndarray, ...]:
         """Return the learned rows per mode, without the row for unseen labels."""
 
+    def predict_mean(self, indices: np.ndarray) -> np.ndarray:
+        """Return the means of `predict`, to the bit; override where they are cheaper alone."""
+        return self.predict(indices).mean
+
     def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
         """Draw n values of each entry; methods that know how entries vary together override."""
         return self.predict(indices).sample(n, random)
@@ -82,6 +86,12 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         self.fitted_ = self._fit_standardised(standardised, np.random.default_rng(seed))
         return self
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # scikit-learn's own tables have labels that occur once each: there is nothing to learn.
+        tags.regressor_tags.poor_score = True
+        return tags
+
     # ---- predictions -------------------------------------------------------------------
 
     def predict_at(self, indices: np.ndarray) -> Prediction:
@@ -95,8 +105,11 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the mean of every entry in X, and with `return_std` its standard deviation."""
-        prediction = self.predictive(X)
-        return (prediction.mean, prediction.std) if return_std else prediction.mean
+        if return_std:
+            prediction = self.predictive(X)
+            return prediction.mean, prediction.std
+        indices = self._indices_of(X)
+        return self.standardiser_.invert(self.fitted_.predict_mean(indices))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the central interval of this coverage."""

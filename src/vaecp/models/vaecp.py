@@ -15,6 +15,7 @@ from vaecp import predictive, recipe, training
 from vaecp.compilation import keep_compiled_programs
 from vaecp.decoder import Decoder
 from vaecp.factors import Prior, Rows
+from vaecp.layout import Layout
 from vaecp.models.base import Fitted, TensorEstimator
 from vaecp.objective import Parameters
 from vaecp.observations import Observations
@@ -42,9 +43,7 @@ class FittedVAECP(Fitted):
 
     def predict(self, indices: np.ndarray) -> Prediction:
         """Return the calibrated mixture of members and draws as one Student t."""
-        found = predictive.moments(
-            self._parameters(), self._padded_rows(indices), self.seed, PREDICTIVE_DRAWS
-        )
+        found = predictive.moments(*self._at(indices), self.seed, PREDICTIVE_DRAWS)
         return Prediction(
             found.mean,
             self.std_scale * np.sqrt(found.noise_variance),
@@ -54,13 +53,11 @@ class FittedVAECP(Fitted):
 
     def predict_mean(self, indices: np.ndarray) -> np.ndarray:
         """Return the means alone, which need no draws."""
-        return predictive.means(self._parameters(), self._padded_rows(indices))
+        return predictive.means(*self._at(indices))
 
     def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
         """Draw whole tensors: entries that share a row share its draw."""
-        mean, noise = predictive.draws(
-            self._parameters(), self._padded_rows(indices), int(random.integers(2**31)), n
-        )
+        mean, noise = predictive.draws(*self._at(indices), int(random.integers(2**31)), n)
         centre = self.predict_mean(indices)
         return (
             centre
@@ -73,26 +70,16 @@ class FittedVAECP(Fitted):
         """The posterior means of the first member's rows."""
         return tuple(mean[0, :-1] for mean in self.row_mean)
 
-    def _parameters(self) -> Parameters:
-        """Pad the tables of rows, so that models of similar size share a compiled program."""
-
-        def padded(table: np.ndarray) -> np.ndarray:
-            extra = recipe.padded_rows(table.shape[1]) - table.shape[1]
-            return np.pad(table, ((0, 0), (0, extra), (0, 0)))
-
-        return Parameters(
-            Rows(
-                tuple(padded(table) for table in self.row_mean),
-                tuple(padded(table) for table in self.row_log_variance),
-            ),
+    def _at(self, indices: np.ndarray) -> tuple[Parameters, Layout, np.ndarray]:
+        """Lay the rows out in one table, and find the entries' rows in it."""
+        layout = Layout.of(tuple(table.shape[1] for table in self.row_mean))
+        parameters = Parameters(
+            Rows(layout.stack(self.row_mean), layout.stack(self.row_log_variance)),
             Prior(**self.prior),
             Decoder(**self.decoder),
         )
-
-    def _padded_rows(self, indices: np.ndarray) -> np.ndarray:
-        """Point unseen labels (-1) at their row, which padding moved away from the end."""
         unseen = np.array([table.shape[1] - 1 for table in self.row_mean])
-        return np.where(indices < 0, unseen, indices)
+        return parameters, layout, layout.row_ids(np.where(indices < 0, unseen, indices))
 
 
 class VAECP(TensorEstimator):
@@ -261,6 +248,8 @@ class VAECP(TensorEstimator):
         seed = int(random.integers(2**31))
         train, validation = _held_out(observations, self.validation_fraction, seed)
         batch_size = self.batch_size or recipe.choose_batch_size(len(train))
+        block_size = recipe.choose_block_size(len(train), batch_size)
+        layout = Layout.of(observations.shape)
         n_epochs = self.max_epochs or recipe.choose_epochs(len(train), batch_size)
         architecture = recipe.Architecture(
             self.rank,
@@ -273,10 +262,11 @@ class VAECP(TensorEstimator):
         bar = progress_bar("VAECP", n_epochs) if self.verbose else no_progress()
         with jax.default_device(device), bar as on_chunk:
             outcome = training.train(
-                recipe.initial_states(seed, self.n_members, observations.shape, architecture),
+                recipe.initial_states(seed, self.n_members, layout, architecture),
                 recipe.problem(
                     train,
                     validation,
+                    layout=layout,
                     batch_size=batch_size,
                     weight_precision=self.weight_precision,
                     random=random,
@@ -289,11 +279,12 @@ class VAECP(TensorEstimator):
                     kl_warmup=self.kl_warmup,
                     scale_from=self.scale_from,
                 ),
-                training.Loop(batch_size, self.n_draws),
+                training.Loop(layout, batch_size, block_size, self.n_draws),
+                random,
                 patience=self.patience,
                 on_chunk=on_chunk,
             )
-        fitted = _fitted(outcome, observations.shape, seed)
+        fitted = _fitted(outcome, observations.shape, layout, seed)
         return _calibrated(fitted, validation) if self.calibrate and validation else fitted
 
     def _check_settings(self) -> None:
@@ -330,26 +321,28 @@ def _device(device: Any) -> jax.Device:
     return jax.devices(device)[0] if isinstance(device, str) else device
 
 
-def _fitted(outcome: training.Outcome, shape: tuple[int, ...], seed: int) -> FittedVAECP:
+def _fitted(
+    outcome: training.Outcome, shape: tuple[int, ...], layout: Layout, seed: int
+) -> FittedVAECP:
     """Cut the padding off, and give unseen labels the prior as their row."""
     parameters = jax.tree.map(np.asarray, outcome.parameters)
     n_members, rank = parameters.prior.mean.shape[0], parameters.prior.mean.shape[-1]
 
-    def with_prior(tables: tuple[np.ndarray, ...], prior: np.ndarray) -> tuple[np.ndarray, ...]:
+    def per_mode(table: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:
         return tuple(
             np.concatenate(
                 [
-                    table[:, :n_rows],
+                    table[:, offset : offset + n_rows],
                     prior[:, mode % prior.shape[1]].reshape(n_members, 1, rank),
                 ],
                 axis=1,
             )
-            for mode, (table, n_rows) in enumerate(zip(tables, shape, strict=True))
+            for mode, (offset, n_rows) in enumerate(zip(layout.offsets, shape, strict=True))
         )
 
     return FittedVAECP(
-        row_mean=with_prior(parameters.rows.mean, parameters.prior.mean),
-        row_log_variance=with_prior(parameters.rows.log_variance, parameters.prior.log_variance),
+        row_mean=per_mode(parameters.rows.mean, parameters.prior.mean),
+        row_log_variance=per_mode(parameters.rows.log_variance, parameters.prior.log_variance),
         prior=parameters.prior._asdict(),
         decoder={k: v for k, v in parameters.decoder._asdict().items() if v is not None},
         std_scale=1.0,
