@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -147,6 +147,13 @@ class Observations:
                     f"labels[{mode}] has {len(labels)} labels, but mode {mode} has size "
                     f"{self.shape[mode]}: give one label per row."
                 )
+            index = pd.Index(labels)
+            if not index.is_unique:
+                row = int(np.argmax(index.duplicated()))
+                raise ObservationError(
+                    f"labels[{mode}] repeats {labels[row]!s} (rows {list(labels).index(labels[row])}"
+                    f" and {row}): give every row of a mode its own label."
+                )
         _check_bounds(self.indices, self.shape)
         finite = np.isfinite(self.values)
         if not finite.all():
@@ -219,6 +226,7 @@ class Observations:
         A row without a value is a gap: its labels are kept, and the entry is unknown.
         `absent` says what an entry that the table does not list is: unknown or zero.
         """
+        _check_choice("absent", absent, get_args(Absent))
         for column in (*modes, value):
             if column not in table.columns:
                 raise ObservationError(
@@ -239,7 +247,7 @@ class Observations:
             tuple(modes),
             labels,
             value,
-        )._settle_duplicates(duplicates)
+        ).settle_duplicates(duplicates)
         return (
             observations if absent == "unknown" else observations.with_absent_zero(indices[~known])
         )
@@ -325,7 +333,7 @@ class Observations:
 
     def to_array(self) -> np.ndarray:
         """Return the dense array, NaN where unknown; repeated entries are averaged."""
-        self._refuse_if_vast()
+        self.refuse_if_vast()
         flat, total = self._flat(self.indices), np.zeros(self.n_cells)
         np.add.at(total, flat, self.values)
         with np.errstate(invalid="ignore"):
@@ -333,7 +341,7 @@ class Observations:
 
     def gaps(self) -> np.ndarray:
         """Return the coordinates of every entry that is not observed, in row-major order."""
-        self._refuse_if_vast()
+        self.refuse_if_vast()
         unknown = np.ones(self.n_cells, dtype=bool)
         unknown[self._flat(self.indices)] = False
         return np.stack(np.unravel_index(np.flatnonzero(unknown), self.shape), axis=1).astype(
@@ -354,14 +362,17 @@ class Observations:
     def _flat(self, indices: np.ndarray) -> np.ndarray:
         return np.ravel_multi_index(tuple(indices.T), self.shape)
 
-    def _refuse_if_vast(self) -> None:
+    def refuse_if_vast(self) -> None:
+        """Refuse to list every entry where that would exhaust the memory."""
         if self.n_cells > MAX_DENSE_ENTRIES:
             raise ObservationError(
                 f"the {_times(self.shape)} tensor has {self.n_cells:,} entries, more than the "
                 f"{MAX_DENSE_ENTRIES:,} that are listed densely: predict the entries you need."
             )
 
-    def _settle_duplicates(self, duplicates: Duplicates) -> Observations:
+    def settle_duplicates(self, duplicates: Duplicates) -> Observations:
+        """Refuse, keep or average entries that are listed more than once."""
+        _check_choice("duplicates", duplicates, get_args(Duplicates))
         if duplicates == "keep":
             return self
         _, first, group = np.unique(self.indices, axis=0, return_index=True, return_inverse=True)
@@ -388,6 +399,13 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _check_choice(argument: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise ObservationError(
+            f"{argument} is {given!r}: use {', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}."
+        )
 
 
 def _check_bounds(indices: np.ndarray, shape: tuple[int, ...]) -> None:
