@@ -1,0 +1,65 @@
+"""Predict the entries that a table lists, whatever types its file could keep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from vaecp.errors import FormatError
+from vaecp.formats.common import is_text
+from vaecp.formats.tables import labels_of_column
+from vaecp.models.base import TensorEstimator
+
+ADDED = ("mean", "std", "low", "high")
+
+
+def answer(
+    model: TensorEstimator, queries: pd.DataFrame, source: str, coverage: float = 0.9
+) -> tuple[pd.DataFrame, int]:
+    """Return the table with mean, std, low and high added, and how many labels were unseen.
+
+    Labels take the type that the model learned, so "7" in a text file finds the text "7"
+    in one model and the number 7 in another.
+    """
+    _check(model, queries, source)
+    keys = pd.DataFrame(
+        {
+            name: _as_learned(queries[name], labels)
+            for name, labels in zip(model.mode_names_, model.labels_, strict=True)
+        }
+    )
+    prediction = model.predictive(keys)
+    columns = (prediction.mean, prediction.std, *prediction.interval(coverage))
+    answered = queries.assign(**dict(zip(ADDED, columns, strict=True)))
+    unseen = [
+        ~keys[name].isin(list(labels)).to_numpy()
+        for name, labels in zip(model.mode_names_, model.labels_, strict=True)
+    ]
+    return answered, int(np.any(unseen, axis=0).sum())
+
+
+def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:
+    columns = ", ".join(map(repr, queries.columns))
+    for name in model.mode_names_:
+        if name not in queries.columns:
+            raise FormatError(
+                f"{source}: has no column {name!r}, which the model needs: it has {columns}."
+            )
+    for name in ADDED:
+        if name in queries.columns:
+            raise FormatError(
+                f"{source}: has a column {name!r} already, which the result adds: rename it."
+            )
+    if not len(queries):
+        raise FormatError(f"{source}: has a header but no rows: list at least one entry.")
+
+
+def _as_learned(column: pd.Series, labels: np.ndarray) -> np.ndarray:
+    """Return a column of labels in the type of those that the model knows."""
+    values = column.to_numpy()
+    texts = values.dtype.kind in "OUT" and all(isinstance(value, str) for value in values)
+    if not texts or is_text(labels):
+        return values if not texts else np.where(values == "", None, values.astype(object))
+    if labels.dtype.kind == "M":
+        return pd.to_datetime(column, errors="coerce").to_numpy()
+    return labels_of_column(column)
