@@ -34,7 +34,10 @@ class Standardiser:
         """Measure mean and standard deviation in float64, whatever the offset."""
         values = np.asarray(values, dtype=np.float64)
         location = float(values.mean())
-        scale = float(np.sqrt(np.mean((values - location) ** 2)))
+        centred = values - location
+        # Squares of very large or very small values would leave the range of float64.
+        unit = float(np.abs(centred).max()) or 1.0
+        scale = unit * float(np.sqrt(np.mean((centred / unit) ** 2)))
         # Rounding leaves a spread of about one unit in the last place on constant values.
         rounding = 4 * np.finfo(np.float64).eps * abs(location)
         return cls(location, scale if scale > rounding else 0.0)

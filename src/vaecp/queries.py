@@ -8,6 +8,7 @@ import pandas as pd
 from vaecp.errors import FormatError
 from vaecp.formats.common import is_text
 from vaecp.formats.tables import labels_of_column
+from vaecp.labels import UNSEEN, lookup
 from vaecp.models.base import TensorEstimator
 
 ADDED = ("mean", "std", "low", "high")
@@ -16,26 +17,23 @@ ADDED = ("mean", "std", "low", "high")
 def answer(
     model: TensorEstimator, queries: pd.DataFrame, source: str, coverage: float = 0.9
 ) -> tuple[pd.DataFrame, int]:
-    """Return the table with mean, std, low and high added, and how many labels were unseen.
+    """Return the table with mean, std, low and high added, and how many rows had an unseen label.
 
     Labels take the type that the model learned, so "7" in a text file finds the text "7"
     in one model and the number 7 in another.
     """
     _check(model, queries, source)
-    keys = pd.DataFrame(
-        {
-            name: _as_learned(queries[name], labels)
+    indices = np.stack(
+        [
+            lookup(_as_learned(queries[name], labels), labels, name)
             for name, labels in zip(model.mode_names_, model.labels_, strict=True)
-        }
+        ],
+        axis=1,
     )
-    prediction = model.predictive(keys)
+    prediction = model.predict_at(indices)
     columns = (prediction.mean, prediction.std, *prediction.interval(coverage))
     answered = queries.assign(**dict(zip(ADDED, columns, strict=True)))
-    unseen = [
-        ~keys[name].isin(list(labels)).to_numpy()
-        for name, labels in zip(model.mode_names_, model.labels_, strict=True)
-    ]
-    return answered, int(np.any(unseen, axis=0).sum())
+    return answered, int((indices == UNSEEN).any(axis=1).sum())
 
 
 def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:
