@@ -311,7 +311,7 @@ def test_demo_writes_a_table_and_a_picture_of_real_gaps(asked, tmp_path):
     assert len(table) == 13 * 4 * 12 * 8
     gaps = table[~table["observed"]]
     assert len(gaps) == 192
-    assert set(gaps["hours"]) == {0.5}
+    assert set(gaps["times"]) == {0.5}
     assert (tmp_path / "demo" / "interleukin.png").read_bytes().startswith(b"\x89PNG")
     assert "RMSE there: the mean" in outcome.stdout
 

@@ -34,9 +34,10 @@ class OneLineErrors(TyperGroup):
         except OSError as error:
             code = _complain(f"{error.filename or 'file'}: {error.strerror or error}")
         except Exception as error:
-            if not hasattr(error, "format_message"):  # not a usage error, so a bug: show it
+            usage = getattr(error, "format_message", None)
+            if usage is None:  # a bug, which is shown
                 raise
-            message = error.format_message()  # empty where the help has been printed instead
+            message = usage()  # empty where the help has been printed instead
             code = _complain(f"{message} Try 'vaecp --help'.") if message else 2
         sys.exit(code)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -159,7 +159,7 @@ def _unfitted(model: TensorEstimator | None) -> TensorEstimator:
         raise TypeError(
             f"model is {model!r}: pass an estimator of this library, such as VAECP(rank=10)."
         )
-    return clone(model)
+    return cast(TensorEstimator, clone(model))
 
 
 def _cells(observations: Observations, start: int, stop: int) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The main job on real data that ships with TensorLy: a drug-response tensor with gaps.
 
 Eight kinds of immune cells answered to thirteen variants of interleukin 2, at twelve
-doses and four times (Orcutt-Jahns et al., 2021). Two variants were never measured after
-half an hour, so two whole dose x cell panels are missing.
+doses and four times (Orcutt-Jahns et al., 2021). Two variants were never measured at the
+earliest time, so two whole dose x cell panels are missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vaecp.models.base import TensorEstimator
 from vaecp.observations import Observations
 
 CELL = "Treg"
-HOURS = 0.5
+TIME = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class DemoResult:
 
 
 def interleukin() -> Observations:
-    """Return the response tensor under its own labels, hours and doses as numbers."""
+    """Return the response tensor under its own labels, times and doses as numbers."""
     from tensorly.datasets import load_IL2data
 
     data = load_IL2data()
-    ligands, hours, doses, cells = data["ticks"]
-    labels = (np.array(ligands), np.array(hours, float), np.array(doses, float), np.array(cells))
+    ligands, times, doses, cells = data["ticks"]
+    labels = (np.array(ligands), np.array(times, float), np.array(doses, float), np.array(cells))
     return Observations.from_array(
         np.asarray(data["tensor"]),
-        mode_names=("ligand", "hours", "dose", "cell"),
+        mode_names=data["dims"],
         labels=labels,
         value_name="response",
     )
@@ -101,8 +101,8 @@ def _draw(completion: Completion) -> Any:
         figsize=(13, 4.6), layout="constrained"
     )
     observations = completion.observations
-    ligands, hours, doses, cells = observations.labels
-    at = (slice(None), list(hours).index(HOURS), slice(None), list(cells).index(CELL))
+    ligands, times, doses, cells = observations.labels
+    at = (slice(None), list(times).index(TIME), slice(None), list(cells).index(CELL))
     panels: list[tuple[str, np.ndarray, str]] = [
         ("observed (grey: never measured)", observations.to_array()[at], "viridis"),
         ("filled", completion.filled[at], "viridis"),
@@ -115,9 +115,9 @@ def _draw(completion: Completion) -> Any:
         image = ax.imshow(values, aspect="auto", cmap=colours, vmin=low, vmax=high)
         ax.set_facecolor("lightgrey")
         ax.set_title(title)
-        ax.set_xlabel("dose (nM)")
+        ax.set_xlabel("dose")
         ax.set_xticks(range(len(doses)), [f"{dose:.2g}" for dose in doses], rotation=90)
         figure.colorbar(image, ax=ax)
     axes[0].set_yticks(range(len(ligands)), ligands)
-    figure.suptitle(f"Response of {CELL} cells after {HOURS} hours")
+    figure.suptitle(f"Response of {CELL} cells at time {TIME}")
     return figure

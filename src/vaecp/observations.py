@@ -363,7 +363,7 @@ class Observations:
         )
 
     def _flat(self, indices: np.ndarray) -> np.ndarray:
-        return np.ravel_multi_index(tuple(indices.T), self.shape)
+        return np.asarray(np.ravel_multi_index(tuple(indices.T), self.shape))
 
     def refuse_if_vast(self) -> None:
         """Refuse to list every entry where that would exhaust the memory."""
@@ -424,9 +424,9 @@ def _check_bounds(indices: np.ndarray, shape: tuple[int, ...]) -> None:
             )
 
 
-def _numbers(column: pd.Series, name: str) -> np.ndarray:
+def _numbers(column: Any, name: str) -> np.ndarray:
     """The column as float64, or the place of the first cell that is no number."""
-    numbers = pd.to_numeric(column, errors="coerce")
+    numbers: Any = pd.to_numeric(column, errors="coerce")
     broken = numbers.isna() & ~column.isna()
     if broken.any():
         row = int(np.argmax(broken.to_numpy()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -52,12 +54,16 @@ def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:
         raise FormatError(f"{source}: has a header but no rows: list at least one entry.")
 
 
-def _as_learned(column: pd.Series, labels: np.ndarray) -> np.ndarray:
+def _as_learned(column: Any, labels: np.ndarray) -> np.ndarray:
     """Return a column of labels in the type of those that the model knows."""
     values = column.to_numpy()
     texts = values.dtype.kind in "OUT" and all(isinstance(value, str) for value in values)
-    if not texts or is_text(labels):
-        return values if not texts else np.where(values == "", None, values.astype(object))
+    if not texts:
+        return values
+    if is_text(labels):
+        values = values.astype(object)
+        values[values == ""] = None
+        return values
     if labels.dtype.kind == "M":
         return pd.to_datetime(column, errors="coerce").to_numpy()
     return labels_of_column(column)

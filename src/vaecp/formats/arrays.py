@@ -9,6 +9,7 @@ would be vast if dense. A `.npz` with dense arrays is read too.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,13 +51,13 @@ def write(observations: Observations, path: Path, shown: Path) -> None:
         refuse_labels(observations, shown, ".npy")
         np.save(path, dense(observations, shown), allow_pickle=False)
         return
-    np.savez_compressed(
-        path,
-        indices=observations.indices,
-        values=observations.values,
-        shape=np.asarray(observations.shape),
+    arrays: dict[str, Any] = {
+        "indices": observations.indices,
+        "values": observations.values,
+        "shape": np.asarray(observations.shape),
         **label_arrays(observations, shown),
-    )
+    }
+    np.savez_compressed(path, **arrays)
 
 
 def write_completion(completion: Filled, path: Path, shown: Path) -> None:
@@ -66,8 +67,8 @@ def write_completion(completion: Filled, path: Path, shown: Path) -> None:
         stacked = np.stack([arrays[name] for name in ("mean", "std", "low", "high")])
         np.save(path, stacked, allow_pickle=False)
         return
-    labels = label_arrays(completion.observations, shown)
-    np.savez_compressed(path, **arrays, **labels)
+    named: dict[str, Any] = {**arrays, **label_arrays(completion.observations, shown)}
+    np.savez_compressed(path, **named)
 
 
 def _refuse_objects(path: Path) -> None:

@@ -10,7 +10,7 @@ import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -113,9 +113,9 @@ def _shape_comment(path: Path) -> tuple[int, ...] | None:
     return None
 
 
-def _coordinates(column: pd.Series, mode: int, path: Path) -> np.ndarray:
+def _coordinates(column: Any, mode: int, path: Path) -> np.ndarray:
     """Return 0-based coordinates, or the place of the first that is not an integer from 1."""
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
     wrong = ~(numbers >= 1) | (numbers != np.floor(numbers)) | (numbers >= 2**53)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -123,16 +123,16 @@ def _coordinates(column: pd.Series, mode: int, path: Path) -> np.ndarray:
             f"{path}: entry {row + 1} has the coordinate {column.iloc[row]!r} in column "
             f"{mode + 1}: a .tns file counts from 1, in integers; keep labels in a .csv file."
         )
-    return numbers.astype(np.int64) - 1
+    return np.asarray(numbers, dtype=np.int64) - 1
 
 
-def _values(column: pd.Series, path: Path) -> np.ndarray:
+def _values(column: Any, path: Path) -> np.ndarray:
     texts = column.to_numpy(dtype=object)
     try:
         return texts.astype(np.float64)
     except ValueError:
-        wrong = pd.to_numeric(column, errors="coerce").isna() & (column.str.lower() != "nan")
-        row = int(np.argmax(wrong.to_numpy()))
+        numbers = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+        row = int(np.argmax(np.isnan(numbers) & (column.str.lower() != "nan").to_numpy()))
         raise FormatError(
             f"{path}: entry {row + 1} has the value {texts[row]!r}: each line needs one coordinate "
             "per mode and a number; is the file truncated?"

@@ -11,6 +11,7 @@ import csv
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -184,9 +185,10 @@ def labels_from_text(texts: np.ndarray) -> np.ndarray:
     return texts
 
 
-def labels_of_column(column: pd.Series) -> np.ndarray:
+def labels_of_column(column: Any) -> np.ndarray:
     """Return a column of text as labels: numbers, or text with None where it is empty."""
     codes, texts = pd.factorize(column.to_numpy(dtype=object))
+    texts = np.asarray(texts)
     labels = labels_from_text(texts)
     if labels.dtype.kind == "O":
         labels = labels.copy()
@@ -194,7 +196,7 @@ def labels_of_column(column: pd.Series) -> np.ndarray:
     return labels[codes]
 
 
-def _values_of_column(column: pd.Series) -> np.ndarray:
+def _values_of_column(column: Any) -> np.ndarray:
     """Return numbers with NaN for gaps; or the text as it is, where some is no number."""
     texts = column.to_numpy(dtype=object).copy()
     texts[column.str.strip().str.lower().isin(GAPS).to_numpy()] = "nan"
