@@ -53,7 +53,9 @@ def encode(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
         # A table of presence is linear in the entries; hashing is several times slower.
         if high - low < max(10 * column.size, 1_000):
             present = np.zeros(high - low + 1, dtype=bool)
-            offsets = column - low
+            offsets = (
+                column if column.dtype.kind == "u" else column.astype(np.int64, copy=False)
+            ) - low
             present[offsets] = True
             codes = np.cumsum(present, dtype=np.int32) - np.int32(1)
             return codes[offsets], np.flatnonzero(present).astype(column.dtype) + low

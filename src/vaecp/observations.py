@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,10 @@ class Standardiser:
         """Measure mean and standard deviation in float64, whatever the offset."""
         values = np.asarray(values, dtype=np.float64)
         location = float(values.mean())
-        scale = float(np.sqrt(np.mean((values - location) ** 2)))
+        centred = values - location
+        # Squares of very large or very small values would leave the range of float64.
+        unit = float(np.abs(centred).max()) or 1.0
+        scale = unit * float(np.sqrt(np.mean((centred / unit) ** 2)))
         # Rounding leaves a spread of about one unit in the last place on constant values.
         rounding = 4 * np.finfo(np.float64).eps * abs(location)
         return cls(location, scale if scale > rounding else 0.0)
@@ -147,6 +150,13 @@ class Observations:
                     f"labels[{mode}] has {len(labels)} labels, but mode {mode} has size "
                     f"{self.shape[mode]}: give one label per row."
                 )
+            index = pd.Index(labels)
+            if not index.is_unique:
+                row = int(np.argmax(index.duplicated()))
+                raise ObservationError(
+                    f"labels[{mode}] repeats {labels[row]!s} (rows {list(labels).index(labels[row])}"
+                    f" and {row}): give every row of a mode its own label."
+                )
         _check_bounds(self.indices, self.shape)
         finite = np.isfinite(self.values)
         if not finite.all():
@@ -219,6 +229,7 @@ class Observations:
         A row without a value is a gap: its labels are kept, and the entry is unknown.
         `absent` says what an entry that the table does not list is: unknown or zero.
         """
+        _check_choice("absent", absent, get_args(Absent))
         for column in (*modes, value):
             if column not in table.columns:
                 raise ObservationError(
@@ -239,7 +250,7 @@ class Observations:
             tuple(modes),
             labels,
             value,
-        )._settle_duplicates(duplicates)
+        ).settle_duplicates(duplicates)
         return (
             observations if absent == "unknown" else observations.with_absent_zero(indices[~known])
         )
@@ -325,7 +336,7 @@ class Observations:
 
     def to_array(self) -> np.ndarray:
         """Return the dense array, NaN where unknown; repeated entries are averaged."""
-        self._refuse_if_vast()
+        self.refuse_if_vast()
         flat, total = self._flat(self.indices), np.zeros(self.n_cells)
         np.add.at(total, flat, self.values)
         with np.errstate(invalid="ignore"):
@@ -333,7 +344,7 @@ class Observations:
 
     def gaps(self) -> np.ndarray:
         """Return the coordinates of every entry that is not observed, in row-major order."""
-        self._refuse_if_vast()
+        self.refuse_if_vast()
         unknown = np.ones(self.n_cells, dtype=bool)
         unknown[self._flat(self.indices)] = False
         return np.stack(np.unravel_index(np.flatnonzero(unknown), self.shape), axis=1).astype(
@@ -352,16 +363,19 @@ class Observations:
         )
 
     def _flat(self, indices: np.ndarray) -> np.ndarray:
-        return np.ravel_multi_index(tuple(indices.T), self.shape)
+        return np.asarray(np.ravel_multi_index(tuple(indices.T), self.shape))
 
-    def _refuse_if_vast(self) -> None:
+    def refuse_if_vast(self) -> None:
+        """Refuse to list every entry where that would exhaust the memory."""
         if self.n_cells > MAX_DENSE_ENTRIES:
             raise ObservationError(
                 f"the {_times(self.shape)} tensor has {self.n_cells:,} entries, more than the "
                 f"{MAX_DENSE_ENTRIES:,} that are listed densely: predict the entries you need."
             )
 
-    def _settle_duplicates(self, duplicates: Duplicates) -> Observations:
+    def settle_duplicates(self, duplicates: Duplicates) -> Observations:
+        """Refuse, keep or average entries that are listed more than once."""
+        _check_choice("duplicates", duplicates, get_args(Duplicates))
         if duplicates == "keep":
             return self
         _, first, group = np.unique(self.indices, axis=0, return_index=True, return_inverse=True)
@@ -390,6 +404,13 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
+def _check_choice(argument: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise ObservationError(
+            f"{argument} is {given!r}: use {', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}."
+        )
+
+
 def _check_bounds(indices: np.ndarray, shape: tuple[int, ...]) -> None:
     if indices.ndim != 2 or indices.shape[1] != len(shape) or not len(indices):
         return
@@ -403,9 +424,9 @@ def _check_bounds(indices: np.ndarray, shape: tuple[int, ...]) -> None:
             )
 
 
-def _numbers(column: pd.Series, name: str) -> np.ndarray:
+def _numbers(column: Any, name: str) -> np.ndarray:
     """The column as float64, or the place of the first cell that is no number."""
-    numbers = pd.to_numeric(column, errors="coerce")
+    numbers: Any = pd.to_numeric(column, errors="coerce")
     broken = numbers.isna() & ~column.isna()
     if broken.any():
         row = int(np.argmax(broken.to_numpy()))

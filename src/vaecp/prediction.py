@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -64,7 +65,7 @@ class Prediction:
         )
 
     @property
-    def _unit(self):
+    def _unit(self) -> Any:
         finite = np.isfinite(self.degrees_of_freedom)
         return stats.t(self.degrees_of_freedom) if finite else stats.norm()
 
