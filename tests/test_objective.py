@@ -11,9 +11,10 @@ from hypothesis.extra.numpy import arrays
 from vaecp import factors
 from vaecp.decoder import Decoder, decode, initial_decoder
 from vaecp.factors import Prior, Rows
+from vaecp.layout import Layout
 from vaecp.objective import Entries, Parameters, batch_elbo, elbo
 
-SHAPE, RANK, HIDDEN, N_ENTRIES = (3, 4, 5), 2, 6, 12
+LAYOUT, RANK, HIDDEN, N_ENTRIES = Layout((3, 4, 5)), 2, 6, 12
 
 
 @given(
@@ -34,12 +35,10 @@ def parameters(random) -> Parameters:
         return jnp.asarray(random.normal(size=shape), jnp.float32)
 
     return Parameters(
-        Rows(
-            tuple(normal(n, RANK) for n in SHAPE), tuple(0.3 * normal(n, RANK) - 1 for n in SHAPE)
-        ),
+        Rows(normal(LAYOUT.n_rows, RANK), 0.3 * normal(LAYOUT.n_rows, RANK) - 1),
         Prior(0.1 * normal(1, RANK), 0.2 * normal(1, RANK)),
         Decoder(
-            normal(len(SHAPE), RANK, HIDDEN),
+            normal(LAYOUT.n_modes, RANK, HIDDEN),
             normal(HIDDEN),
             normal(HIDDEN),
             normal(),
@@ -51,34 +50,30 @@ def parameters(random) -> Parameters:
 
 @pytest.fixture
 def entries(random) -> Entries:
-    coordinates = np.stack([random.integers(n, size=N_ENTRIES) for n in SHAPE], axis=1)
+    indices = np.stack([random.integers(n, size=N_ENTRIES) for n in LAYOUT.sizes], axis=1)
     return Entries(
-        jnp.asarray(coordinates), jnp.asarray(random.normal(size=N_ENTRIES), jnp.float32),
+        jnp.asarray(LAYOUT.row_ids(indices)),
+        jnp.asarray(random.normal(size=N_ENTRIES), jnp.float32),
         jnp.ones(N_ENTRIES),
     )
 
 
 def bound(parameters, entries, n_entries=N_ENTRIES):
-    return batch_elbo(parameters, entries, jax.random.key(3), n_entries, SHAPE)
+    every_row = jnp.ones(LAYOUT.n_rows)
+    return batch_elbo(parameters, entries, jax.random.key(3), n_entries, LAYOUT, every_row)
 
 
 def hand_written_gradient(parameters: Parameters, entries: Entries, n_entries: int) -> Parameters:
     """Return the derivatives of the paper's appendix, put right, in float64 loops over entries."""
     rows, prior, theta = jax.tree.map(lambda a: np.asarray(a, np.float64), parameters)
-    unit = Rows(
-        tuple(jnp.zeros_like(m) for m in parameters.rows.mean),
-        tuple(jnp.zeros_like(m) for m in parameters.rows.mean),
-    )
+    unit = jax.tree.map(jnp.zeros_like, parameters.rows)
     draw_key = jax.random.split(jax.random.key(3), 1)[0]
-    noise = [np.asarray(e, np.float64) for e in factors.sample(unit, draw_key)]
+    noise = np.asarray(factors.sample(unit, draw_key), np.float64)
     gradient = jax.tree.map(np.zeros_like, Parameters(rows, prior, theta))
     d_bias, d_mean_bias, d_scale_bias = np.zeros(HIDDEN), 0.0, 0.0
-    for coordinates, x in zip(np.asarray(entries.coordinates), entries.values, strict=True):
-        u = [
-            m[j] + np.exp(0.5 * lv[j]) * e[j]
-            for m, lv, e, j in zip(rows.mean, rows.log_variance, noise, coordinates, strict=True)
-        ]
-        a = sum(theta.input_weights[d].T @ u[d] for d in range(len(SHAPE))) + theta.bias
+    for row_ids, x in zip(np.asarray(entries.row_ids), entries.values, strict=True):
+        u = rows.mean[row_ids] + np.exp(0.5 * rows.log_variance[row_ids]) * noise[row_ids]
+        a = sum(theta.input_weights[d].T @ u[d] for d in range(LAYOUT.n_modes)) + theta.bias
         h = np.tanh(a)
         mu = theta.mean_weights @ h + theta.mean_bias
         variance = np.exp(theta.scale_weights @ h + theta.scale_bias)
@@ -88,29 +83,29 @@ def hand_written_gradient(parameters: Parameters, entries: Entries, n_entries: i
         gradient.decoder.mean_weights[:] += d_mu * h
         gradient.decoder.scale_weights[:] += d_log_variance * h
         d_bias, d_mean_bias, d_scale_bias = (
-            d_bias + d_a, d_mean_bias + d_mu, d_scale_bias + d_log_variance
+            d_bias + d_a,
+            d_mean_bias + d_mu,
+            d_scale_bias + d_log_variance,
         )
-        for d, j in enumerate(coordinates):
+        for d, j in enumerate(row_ids):
             gradient.decoder.input_weights[d] += np.outer(u[d], d_a)
             d_u = theta.input_weights[d] @ d_a
-            gradient.rows.mean[d][j] += d_u
+            gradient.rows.mean[j] += d_u
             # sqrt(v) = exp(log v / 2), so d u / d log v = sqrt(v) eps / 2
-            half_step = 0.5 * np.exp(0.5 * rows.log_variance[d][j]) * noise[d][j]
-            gradient.rows.log_variance[d][j] += d_u * half_step
+            gradient.rows.log_variance[j] += d_u * (
+                0.5 * np.exp(0.5 * rows.log_variance[j]) * noise[j]
+            )
     decoder = gradient.decoder._replace(
         bias=d_bias, mean_bias=np.asarray(d_mean_bias), scale_bias=np.asarray(d_scale_bias)
     )
     scale = n_entries / len(entries.values)
     gradient = jax.tree.map(lambda g: scale * g, gradient._replace(decoder=decoder))
     prior_variance = np.exp(prior.log_variance[0])
-    d_prior_mean, d_prior_log_variance = np.zeros((2, RANK))
-    for d in range(len(SHAPE)):
-        distance = rows.mean[d] - prior.mean[0]
-        variance = np.exp(rows.log_variance[d])
-        gradient.rows.mean[d][:] -= distance / prior_variance
-        gradient.rows.log_variance[d][:] -= 0.5 * (variance / prior_variance - 1)
-        d_prior_mean += (distance / prior_variance).sum(axis=0)
-        d_prior_log_variance += 0.5 * ((variance + distance**2) / prior_variance - 1).sum(axis=0)
+    distance, variance = rows.mean - prior.mean[0], np.exp(rows.log_variance)
+    gradient.rows.mean[:] -= distance / prior_variance
+    gradient.rows.log_variance[:] -= 0.5 * (variance / prior_variance - 1)
+    d_prior_mean = (distance / prior_variance).sum(axis=0)
+    d_prior_log_variance = 0.5 * ((variance + distance**2) / prior_variance - 1).sum(axis=0)
     return gradient._replace(prior=Prior(d_prior_mean[None], d_prior_log_variance[None]))
 
 
@@ -139,31 +134,42 @@ def test_gradients_equal_the_corrected_derivatives_of_the_appendix(group, parame
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
 
 
-def test_permuting_modes_leaves_the_decoder_as_it_is(parameters, entries):
+@pytest.fixture
+def multilinear() -> Decoder:
+    return initial_decoder(jax.random.key(0), 3, RANK, HIDDEN, multilinear=True, quiet=False)
+
+
+def test_permuting_modes_leaves_the_decoder_as_it_is(parameters, entries, multilinear):
     order = [2, 0, 1]
-    decoder = initial_decoder(jax.random.key(0), 3, RANK, HIDDEN, multilinear=True, quiet=False)
-    turned = decoder._replace(input_weights=decoder.input_weights[jnp.array(order)])
-    rows = parameters.rows.mean
-    expected = decode(decoder, rows, entries.coordinates)
-    found = decode(turned, tuple(rows[d] for d in order), entries.coordinates[:, order])
+    turned = multilinear._replace(input_weights=multilinear.input_weights[jnp.array(order)])
+    layout = Layout(tuple(LAYOUT.sizes[d] for d in order))
+    tables = LAYOUT.split(parameters.rows.mean)
+    indices = np.asarray(entries.row_ids) - np.asarray(LAYOUT.offsets)
+    found = decode(
+        turned,
+        jnp.concatenate([tables[d] for d in order]),
+        layout,
+        layout.row_ids(indices[:, order]),
+    )
+    expected = decode(multilinear, parameters.rows.mean, LAYOUT, entries.row_ids)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_permuting_rows_leaves_the_decoder_as_it_is(parameters, entries, random):
-    decoder = initial_decoder(jax.random.key(0), 3, RANK, HIDDEN, multilinear=True, quiet=False)
-    order = random.permutation(SHAPE[1])
-    first, second, third = parameters.rows.mean
-    moved = entries.coordinates.at[:, 1].set(np.argsort(order)[entries.coordinates[:, 1]])
+def test_permuting_rows_leaves_the_decoder_as_it_is(parameters, entries, multilinear, random):
+    order = np.arange(LAYOUT.n_rows)
+    order[3:7] = 3 + random.permutation(4)  # the rows of the second mode
     np.testing.assert_allclose(
-        decode(decoder, (first, second[order], third), moved),
-        decode(decoder, parameters.rows.mean, entries.coordinates),
+        decode(
+            multilinear, parameters.rows.mean[order], LAYOUT, np.argsort(order)[entries.row_ids]
+        ),
+        decode(multilinear, parameters.rows.mean, LAYOUT, entries.row_ids),
         rtol=1e-5,
     )
 
 
 def test_a_padded_entry_has_no_weight(parameters, entries):
     wild = Entries(
-        jnp.concatenate([entries.coordinates, entries.coordinates[:3]]),
+        jnp.concatenate([entries.row_ids, entries.row_ids[:3]]),
         jnp.concatenate([entries.values, jnp.full(3, 1e6)]),
         jnp.concatenate([entries.weights, jnp.zeros(3)]),
     )
@@ -172,21 +178,22 @@ def test_a_padded_entry_has_no_weight(parameters, entries):
     )
 
 
-def test_rows_are_projected_alike_whether_before_or_after_they_are_gathered(parameters, entries):
-    decoder = parameters.decoder
-    table = parameters.rows.mean
-    many = jnp.tile(entries.coordinates, (5, 1))  # more entries than rows: rows first
-    few = entries.coordinates[:2]  # fewer entries than rows: gather first
+def test_rows_are_projected_alike_before_and_after_they_are_gathered(
+    parameters, entries, multilinear
+):
+    rows = parameters.rows.mean
+    many = jnp.tile(entries.row_ids, (5, 1))  # more entries than rows: rows first
+    few = entries.row_ids[:2]  # fewer entries than rows: gather first
     np.testing.assert_allclose(
-        decode(decoder, table, many)[0][:2], decode(decoder, table, few)[0], rtol=1e-5
+        decode(multilinear, rows, LAYOUT, many)[0][:2],
+        decode(multilinear, rows, LAYOUT, few)[0],
+        rtol=1e-5,
     )
 
 
-def test_with_a_linear_product_the_multilinear_path_is_cp(random):
-    tables = tuple(jnp.asarray(random.normal(size=(n, RANK)), jnp.float32) for n in SHAPE)
-    decoder = initial_decoder(jax.random.key(0), 3, RANK, HIDDEN, multilinear=True, quiet=True)
-    decoder = decoder._replace(mean_weights=jnp.zeros(HIDDEN))
-    coordinates = np.argwhere(np.ones(SHAPE))
-    dense = np.einsum("ir,jr,kr->ijk", *tables)
-    mean, _ = decode(decoder, tables, jnp.asarray(coordinates))
-    np.testing.assert_allclose(np.asarray(mean).reshape(SHAPE), dense, rtol=1e-4, atol=1e-5)
+def test_with_a_silent_network_the_multilinear_path_is_cp(parameters, multilinear):
+    decoder = multilinear._replace(mean_weights=jnp.zeros(HIDDEN))
+    indices = np.argwhere(np.ones(LAYOUT.sizes))
+    dense = np.einsum("ir,jr,kr->ijk", *LAYOUT.split(parameters.rows.mean))
+    mean, _ = decode(decoder, parameters.rows.mean, LAYOUT, LAYOUT.row_ids(indices))
+    np.testing.assert_allclose(np.asarray(mean).reshape(LAYOUT.sizes), dense, rtol=1e-4, atol=1e-5)

@@ -136,7 +136,7 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def _indices_of(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         columns = columns_of(X)
-        check_names_and_width(self, X, reset=False, skip_check_array=True)
+        self._check_columns(X)
         return np.stack(
             [
                 lookup(column, labels, name)
@@ -146,6 +146,16 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             ],
             axis=1,
         )
+
+    def _check_columns(self, X: Any) -> None:
+        """Refuse a table whose columns are not the modes, in their order."""
+        if hasattr(self, "feature_names_in_") or not hasattr(X, "columns"):
+            check_names_and_width(self, X, reset=False, skip_check_array=True)
+        elif [str(name) for name in X.columns] != list(self.mode_names_):
+            raise ObservationError(
+                f"X has the columns {list(X.columns)}, but the modes are {list(self.mode_names_)}: "
+                "give one column per mode, in this order."
+            )
 
 
 def _check_enough(columns: list[np.ndarray]) -> None:

@@ -1,0 +1,154 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from vaecp import recipe, training
+from vaecp.decoder import Decoder
+from vaecp.errors import TrainingError
+from vaecp.factors import Prior, Rows
+from vaecp.layout import Layout
+from vaecp.objective import Entries, Parameters, batch_elbo
+from vaecp.observations import Observations
+
+ARCHITECTURE = recipe.Architecture(
+    rank=2, hidden=4, multilinear=True, shared_prior=False, quiet=True
+)
+
+
+def test_with_a_linear_decoder_the_posterior_is_the_exact_gaussian_one(random):
+    """x = w . (u_i, v_j) + noise: the posterior of all rows is Gaussian with precision P.
+
+    The best factorised posterior has its mean, and variances 1 / diag(P).
+    """
+    layout, rank, noise_variance, small = Layout((3, 2)), 2, 0.25, 1e-2
+    indices = np.argwhere(np.ones(layout.sizes))
+    weights = random.normal(size=(2, rank))
+    design = np.zeros((len(indices), layout.n_rows, rank))
+    for entry, (i, j) in enumerate(layout.row_ids(indices)):
+        design[entry, i], design[entry, j] = weights
+    design = design.reshape(len(indices), -1)
+    values = random.normal(size=len(indices))
+    precision = np.eye(layout.n_rows * rank) + design.T @ design / noise_variance
+    exact_mean = np.linalg.solve(precision, design.T @ values / noise_variance)
+
+    # tanh(small * z) / small is z up to a relative error of small^2
+    decoder = Decoder(
+        jnp.asarray(small * weights[:, :, None], jnp.float32),
+        jnp.zeros(1),
+        jnp.full(1, 1 / small),
+        jnp.zeros(()),
+        jnp.zeros(1),
+        jnp.log(noise_variance),
+    )
+    prior = Prior(jnp.zeros((1, rank)), jnp.zeros((1, rank)))
+    entries = Entries(
+        jnp.asarray(layout.row_ids(indices)), jnp.asarray(values), jnp.ones(len(values))
+    )
+    optimiser = optax.adam(optax.cosine_decay_schedule(0.05, 3000))
+
+    def cost(rows, key):
+        every_row = jnp.ones(layout.n_rows)
+        return -batch_elbo(
+            Parameters(rows, prior, decoder), entries, key, len(values), layout, every_row, 32
+        ).value
+
+    def step(carry, key):
+        rows, moments = carry
+        updates, moments = optimiser.update(jax.grad(cost)(rows, key), moments)
+        return (optax.apply_updates(rows, updates), moments), None
+
+    rows = Rows(jnp.zeros((layout.n_rows, rank)), jnp.zeros((layout.n_rows, rank)))
+    keys = jax.random.split(jax.random.key(0), 3000)
+    (rows, _), _ = jax.jit(lambda carry: jax.lax.scan(step, carry, keys))(
+        (rows, optimiser.init(rows))
+    )
+    np.testing.assert_allclose(rows.mean.ravel(), exact_mean, atol=0.01)
+    np.testing.assert_allclose(
+        jnp.exp(rows.log_variance).ravel(), 1 / np.diag(precision), rtol=0.03
+    )
+
+
+@pytest.fixture
+def observations(random) -> Observations:
+    rows, columns = random.normal(size=(2, 12, 2))
+    return Observations.from_array(rows @ columns.T)
+
+
+def outcome_of(observations, validation=None, *, n_epochs=20, rate=0.01, **options):
+    layout = Layout.of(observations.shape)
+    random = np.random.default_rng(0)
+    return training.train(
+        recipe.initial_states(0, 2, layout, ARCHITECTURE),
+        recipe.problem(
+            observations,
+            validation,
+            layout=layout,
+            batch_size=64,
+            weight_precision=1.0,
+            random=random,
+            sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]),
+        ),
+        recipe.schedule(n_epochs, rate, decay=False, kl_warmup=0.4, scale_from=0.8),
+        training.Loop(layout, batch_size=64, block_size=16),
+        random,
+        **options,
+    )
+
+
+def test_history_has_every_term_of_every_epoch_and_member(observations):
+    outcome = outcome_of(observations, n_epochs=20)
+    assert set(outcome.history) == set(training.Epoch._fields)
+    assert {term.shape for term in outcome.history.values()} == {(20, 2)}
+    np.testing.assert_allclose(
+        outcome.history["elbo"],
+        outcome.history["log_likelihood"] - outcome.history["kl"],
+        rtol=1e-4,
+    )
+
+
+def test_the_bound_rises(observations):
+    elbo = outcome_of(observations, n_epochs=60).history["elbo"]
+    assert (elbo[-1] > elbo[0] + 10).all()
+
+
+def test_the_state_with_the_best_validation_rmse_is_restored(observations):
+    train, validation = observations.split(0.25, 0)
+    # At this rate the error goes up and down: the last state is rarely the best.
+    outcome = outcome_of(train, validation, n_epochs=40, rate=0.2)
+    layout = Layout.of(observations.shape)
+    entries = recipe._padded(validation.indices, validation.values, 36, layout)
+    found = jax.vmap(lambda p: training._validation_rmse(p, entries, layout))(outcome.parameters)
+    history = outcome.history["validation_rmse"]
+    np.testing.assert_allclose(found, history.min(axis=0), rtol=1e-5)
+    assert (history.min(axis=0) < history[-1]).any()
+
+
+def test_training_stops_when_validation_no_longer_improves(observations):
+    train, validation = observations.split(0.25, 0)
+    scrambled = validation.with_values(np.random.default_rng(1).permutation(validation.values))
+    outcome = outcome_of(train, scrambled, n_epochs=400, rate=0.05, patience=30)
+    assert outcome.stopped_early
+    assert len(outcome.history["elbo"]) < 400
+
+
+def test_a_run_that_turns_non_finite_stops_with_a_remedy(observations):
+    with pytest.raises(TrainingError, match=r"non-finite in epoch \d+ .* learning_rate="):
+        outcome_of(observations, rate=1e8)
+
+
+def test_after_the_switch_only_the_variance_head_moves():
+    schedule = recipe.schedule(10, 0.1, decay=False, kl_warmup=0.4, scale_from=0.8)
+    np.testing.assert_allclose(schedule.learning_rate, [0.1] * 8 + [0] * 2)
+    np.testing.assert_allclose(schedule.scale_learning_rate, [0] * 8 + [0.1] * 2)
+    np.testing.assert_allclose(schedule.kl_weight, [0, 0.25, 0.5, 0.75] + [1] * 6)
+
+
+def test_every_entry_is_in_one_batch_of_an_epoch():
+    loop = training.Loop(Layout((4, 4)), batch_size=32, block_size=16)
+    blocks = training._shuffled(96, loop, np.random.default_rng(0))
+    assert blocks.shape == (3, 2)
+    entries = Entries(jnp.zeros((96, 2), jnp.int32), jnp.arange(96.0), jnp.ones(96))
+    seen = [training._take_blocks(entries, batch, 16).values for batch in blocks]
+    np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(96))

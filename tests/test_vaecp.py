@@ -1,0 +1,158 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from vaecp import VAECP, Observations, metrics
+
+SMALL = VAECP(rank=3, hidden=8, n_members=2, max_epochs=100, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(0)
+    factors = [random.normal(size=(n, 2)) for n in (6, 8, 10)]
+    indices = np.argwhere(np.ones((6, 8, 10)))
+    values = np.prod([f[i] for f, i in zip(factors, indices.T, strict=True)], axis=0).sum(axis=1)
+    keys = pd.DataFrame(
+        {
+            "sample": np.array(list("abcdef"))[indices[:, 0]],
+            "wavelength": 250.0 + 0.5 * indices[:, 1],
+            "time": indices[:, 2],
+        }
+    )
+    return keys, values + 0.1 * random.normal(size=len(values))
+
+
+@pytest.fixture(scope="module")
+def fitted(table) -> VAECP:
+    keys, values = table
+    return clone(SMALL).fit(keys, values)
+
+
+def test_it_learns_what_held_out_entries_are(table):
+    keys, values = table
+    held_out = np.random.default_rng(1).random(len(values)) < 0.2
+    model = clone(SMALL).set_params(max_epochs=600).fit(keys[~held_out], values[~held_out])
+    assert model.score(keys[held_out], values[held_out]) > 0.9
+
+
+def test_labels_may_be_texts_floats_and_integers_and_are_kept_sorted(fitted):
+    sample, wavelength, time = fitted.labels_
+    assert list(sample) == list("abcdef")
+    np.testing.assert_array_equal(wavelength, 250 + 0.5 * np.arange(8))
+    np.testing.assert_array_equal(time, np.arange(10))
+    assert [rows.shape for rows in fitted.factors_] == [(6, 3), (8, 3), (10, 3)]
+
+
+def test_the_mean_is_the_same_with_and_without_its_std(fitted, table):
+    mean, std = fitted.predict(table[0], return_std=True)
+    np.testing.assert_array_equal(mean, fitted.predict(table[0]))
+    assert (std > 0).all()
+
+
+def test_unseen_labels_are_predicted_with_a_wider_std(fitted, table):
+    keys = table[0].iloc[:50]
+    known = fitted.predictive(keys)
+    unseen = fitted.predictive(keys.assign(sample="never seen"))
+    assert np.isfinite(unseen.mean).all()
+    assert unseen.std.mean() > 1.5 * known.std.mean()
+    assert unseen.ignorance_std.mean() > 2 * known.ignorance_std.mean()
+
+
+def test_ignorance_is_larger_for_rows_with_few_entries(table):
+    keys, values = table
+    rare = (keys["sample"] == "a") & (np.arange(len(keys)) % 20 > 0)
+    model = clone(SMALL).set_params(max_epochs=300).fit(keys[~rare], values[~rare])
+    prediction = model.predictive(keys)
+    few = (keys["sample"] == "a").to_numpy()
+    assert prediction.ignorance_std[few].mean() > 1.5 * prediction.ignorance_std[~few].mean()
+
+
+def test_total_variance_is_noise_plus_ignorance(fitted, table):
+    prediction = fitted.predictive(table[0])
+    np.testing.assert_allclose(
+        prediction.std**2, prediction.noise_std**2 + prediction.ignorance_std**2
+    )
+
+
+def test_draws_have_the_predicted_mean_and_spread(fitted, table):
+    keys = table[0].iloc[::40]
+    prediction = fitted.predictive(keys)
+    draws = fitted.sample(keys, n=400, random_state=0)
+    assert draws.shape == (400, len(keys))
+    np.testing.assert_allclose(
+        draws.mean(axis=0), prediction.mean, atol=5 * prediction.std.max() / np.sqrt(400)
+    )
+    np.testing.assert_allclose(draws.std(axis=0), prediction.std, rtol=0.35)
+
+
+def test_intervals_cover_as_often_as_they_say_on_data_drawn_from_the_model(random):
+    shape = (15, 16, 17)
+    factors = [random.normal(size=(n, 2)) for n in shape]
+    dense = np.einsum("ir,jr,kr->ijk", *factors) + 0.5 * random.normal(size=shape)
+    train, test = Observations.from_array(dense).split(0.3, 0)
+    model = clone(SMALL).set_params(max_epochs=200, rank=2).fit_tensor(train)
+    prediction = model.predict_at(test.indices)
+    for level in (0.5, 0.9, 0.95):
+        assert metrics.coverage(prediction, test.values, level) == pytest.approx(level, abs=0.05)
+
+
+def test_units_and_offsets_far_from_zero_do_not_matter(fitted, table):
+    keys, values = table
+    far = clone(SMALL).fit(keys, 1e9 + 1e-3 * values)
+    np.testing.assert_allclose(
+        (far.predict(keys) - 1e9) / 1e-3, fitted.predict(keys), atol=0.05 * values.std()
+    )
+
+
+def test_constant_values_are_predicted_exactly_with_no_spread(table):
+    keys, _ = table
+    model = clone(SMALL).set_params(max_epochs=10).fit(keys, np.full(len(keys), 7.5))
+    mean, std = model.predict(keys, return_std=True)
+    np.testing.assert_array_equal(mean, 7.5)
+    np.testing.assert_array_equal(std, 0.0)
+
+
+def test_paper_is_the_published_recipe():
+    model = VAECP.paper(rank=7, hidden=50, learning_rate=1e-4)
+    assert (model.rank, model.hidden, model.learning_rate) == (7, 50, 1e-4)
+    assert (model.batch_size, model.n_draws, model.n_members) == (30, 1, 1)
+    assert not model.multilinear
+    assert model.prior == "shared"
+    assert not model.decay
+    assert (model.kl_warmup, model.scale_from, model.weight_precision) == (0, 0, 0)
+
+
+def test_paper_fits_and_predicts(table):
+    keys, values = table
+    model = VAECP.paper(rank=3, hidden=8, max_epochs=10, random_state=0).fit(keys, values)
+    assert np.isfinite(model.predict(keys)).all()
+    assert len(model.history_) == 10
+
+
+def test_history_is_a_table_of_epochs_and_members(fitted):
+    history = fitted.history_
+    assert len(history) == 100 * 2
+    assert {"epoch", "member", "elbo", "kl", "validation_rmse"} <= set(history.columns)
+    assert fitted.n_iter_ == 100
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("rank", 0), ("prior", "none"), ("learning_rate", -1.0), ("kl_warmup", 2.0)],
+)
+def test_a_setting_out_of_range_is_refused_by_name(setting, value, table):
+    with pytest.raises(ValueError, match=f"{setting} is {value!r}: use"):
+        clone(SMALL).set_params(**{setting: value}).fit(*table)
+
+
+def test_a_table_fitted_by_names_refuses_other_columns(table):
+    keys, values = table
+    observations = Observations.from_table(
+        keys.assign(y=values), modes=["sample", "wavelength", "time"], value="y"
+    )
+    model = clone(SMALL).set_params(max_epochs=10).fit_tensor(observations)
+    assert np.isfinite(model.predict(keys)).all()
+    with pytest.raises(ValueError, match="but the modes are"):
+        model.predict(keys[["time", "sample", "wavelength"]])
