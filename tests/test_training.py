@@ -80,13 +80,12 @@ def outcome_of(observations, validation=None, *, n_epochs=20, rate=0.01, **optio
     layout = Layout.of(observations.shape)
     random = np.random.default_rng(0)
     return training.train(
-        recipe.initial_states(0, 2, layout, ARCHITECTURE),
+        recipe.initial_states(0, np.ones(2), layout, ARCHITECTURE),
         recipe.problem(
             observations,
             validation,
             layout=layout,
             batch_size=64,
-            weight_precision=1.0,
             random=random,
             sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]),
         ),
@@ -118,7 +117,7 @@ def test_the_state_with_the_best_validation_rmse_is_restored(observations):
     # At this rate the error goes up and down: the last state is rarely the best.
     outcome = outcome_of(train, validation, n_epochs=40, rate=0.2)
     layout = Layout.of(observations.shape)
-    entries = recipe._padded(validation.indices, validation.values, 36, layout)
+    entries = Entries(*recipe.padded(validation.indices, validation.values, 36, layout))
     found = jax.vmap(lambda p: training._validation_rmse(p, entries, layout))(outcome.parameters)
     history = outcome.history["validation_rmse"]
     np.testing.assert_allclose(found, history.min(axis=0), rtol=1e-5)

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import jax
-import platformdirs
 
 SETTING = "VAECP_COMPILATION_CACHE"
 MAX_BYTES = 512 * 2**20
@@ -19,8 +18,10 @@ def keep_compiled_programs() -> None:
     VAECP_COMPILATION_CACHE is "off"; any other value of that variable is the folder to use.
     """
     setting = os.environ.get(SETTING, "")
-    if setting == "off" or jax.config.jax_compilation_cache_dir:
+    if setting == "off" or getattr(jax.config, "jax_compilation_cache_dir", None):
         return
+    import platformdirs
+
     folder = Path(setting or platformdirs.user_cache_path("vaecp") / "compiled")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -85,36 +85,33 @@ def problem(
     *,
     layout: Layout,
     batch_size: int,
-    weight_precision: float,
     random: np.random.Generator,
     sharding: jax.sharding.Sharding,
 ) -> training.Problem:
     """Shuffle and pad the entries, and put them where they will live."""
-    n_batches = round_up(-(-len(train) // batch_size), significant_bits=4)
+    n_entries = batch_size * round_up(-(-len(train) // batch_size), significant_bits=4)
     order = random.permutation(len(train))
     held_out = (validation.indices, validation.values) if validation else (train.indices[:0], ())
     n_held_out = round_up(len(held_out[1]), at_least=32)
-    return jax.device_put(
-        training.Problem(
-            training=_padded(
-                train.indices[order], train.values[order], n_batches * batch_size, layout
-            ),
-            validation=_padded(*held_out, n_held_out, layout),
-            row_weights=layout.row_weights(train.shape),
-            weight_precision=np.float32(weight_precision),
+    place = functools.partial(jax.device_put, device=sharding)
+    return training.Problem(
+        training=Entries(
+            *map(place, padded(train.indices[order], train.values[order], n_entries, layout))
         ),
-        sharding,
+        validation=Entries(*map(place, padded(*held_out, n_held_out, layout))),
+        row_weights=place(layout.row_weights(train.shape)),
     )
 
 
-def _padded(indices: np.ndarray, values: Any, size: int, layout: Layout) -> Entries:
+def padded(indices: np.ndarray, values: Any, size: int, layout: Layout) -> tuple[np.ndarray, ...]:
+    """Return the row ids, values and weights of `Entries`, with entries of weight 0 at the end."""
     n_entries, n_modes = indices.shape
     row_ids = np.zeros((size, n_modes), dtype=np.int32)
     row_ids[:n_entries] = layout.row_ids(indices)
-    padded, weights = np.zeros((2, size), dtype=np.float32)
-    padded[:n_entries] = values
+    padded_values, weights = np.zeros((2, size), dtype=np.float32)
+    padded_values[:n_entries] = values
     weights[:n_entries] = 1.0
-    return Entries(row_ids, padded, weights)
+    return row_ids, padded_values, weights
 
 
 @dataclass(frozen=True)
@@ -129,20 +126,23 @@ class Architecture:
 
 
 def initial_states(
-    seed: int, n_members: int, layout: Layout, architecture: Architecture
+    seed: int, weight_precisions: np.ndarray, layout: Layout, architecture: Architecture
 ) -> training.State:
-    """Draw the starting points of all members."""
-    keys = jax.random.split(jax.random.key(seed), n_members)
-    return _initial_states(keys, layout, architecture)
+    """Draw the starting points of all members, one per weight precision."""
+    keys = jax.random.split(jax.random.key(seed), len(weight_precisions))
+    return _initial_states(keys, jnp.asarray(weight_precisions, jnp.float32), layout, architecture)
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2))
-def _initial_states(keys: Array, layout: Layout, architecture: Architecture) -> training.State:
-    def one(key: Array) -> training.State:
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def _initial_states(
+    keys: Array, weight_precisions: Array, layout: Layout, architecture: Architecture
+) -> training.State:
+    def one(key: Array, weight_precision: Array) -> training.State:
         start_key, training_key = jax.random.split(key)
-        return training.start(_initial_parameters(start_key, layout, architecture), training_key)
+        parameters = _initial_parameters(start_key, layout, architecture)
+        return training.start(parameters, training_key, weight_precision)
 
-    return jax.vmap(one)(keys)
+    return jax.vmap(one)(keys, weight_precisions)
 
 
 def _initial_parameters(key: Array, layout: Layout, architecture: Architecture) -> Parameters:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -52,7 +52,6 @@ class Problem(NamedTuple):
     training: Entries
     validation: Entries
     row_weights: Array
-    weight_precision: Array
 
 
 class State(NamedTuple):
@@ -61,6 +60,7 @@ class State(NamedTuple):
     parameters: Parameters
     moments: optax.OptState
     key: Array
+    weight_precision: Array
     best: Parameters
     best_rmse: Array
     epochs_since_best: Array
@@ -85,12 +85,13 @@ class Outcome:
     stopped_early: bool
 
 
-def start(parameters: Parameters, key: Array) -> State:
+def start(parameters: Parameters, key: Array, weight_precision: Array) -> State:
     """Stand at the first step; `parameters` belong to one member."""
     return State(
         parameters=parameters,
         moments=ADAM.init(ravel_pytree(parameters)[0]),
         key=key,
+        weight_precision=weight_precision,
         best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
         best_rmse=jnp.asarray(jnp.inf),
         epochs_since_best=jnp.asarray(0),
@@ -154,7 +155,7 @@ def _epoch(state: State, problem: Problem, settings: Schedule, batches: Array, l
     rates = _rates(state.parameters, settings)
 
     def step(carry, inputs):
-        return _step(*carry, *inputs, problem, settings, rates, loop)
+        return _step(carry, inputs, problem, settings, rates, state.weight_precision, loop)
 
     carry = (state.parameters, state.moments)
     (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, step_keys))
@@ -164,6 +165,7 @@ def _epoch(state: State, problem: Problem, settings: Schedule, batches: Array, l
         parameters=parameters,
         moments=moments,
         key=key,
+        weight_precision=state.weight_precision,
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, state.best),
         best_rmse=jnp.where(better, rmse, state.best_rmse),
         epochs_since_best=jnp.where(better, 0, state.epochs_since_best + 1),
@@ -178,7 +180,8 @@ def _epoch(state: State, problem: Problem, settings: Schedule, batches: Array, l
     return state, epoch
 
 
-def _step(parameters, moments, blocks, key, problem, settings, rates, loop: Loop):
+def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop):
+    (parameters, moments), (blocks, key) = carry, inputs
     batch = _take_blocks(problem.training, blocks, loop.block_size)
     n_entries = problem.training.values.shape[0]  # padding counts: its terms are zero
 
@@ -187,13 +190,14 @@ def _step(parameters, moments, blocks, key, problem, settings, rates, loop: Loop
             parameters, batch, key, n_entries, loop.layout, problem.row_weights, loop.n_draws
         )
         cost = settings.kl_weight * bound.kl - bound.log_likelihood
-        return cost + weight_penalty(parameters.decoder, problem.weight_precision), bound
+        return cost + weight_penalty(parameters.decoder, weight_precision), bound
 
     gradient, bound = jax.grad(loss, has_aux=True)(parameters)
     # One flat vector: Adam is then one kernel, not one for every array.
     flat, unravel = ravel_pytree(parameters)
     direction, moments = ADAM.update(ravel_pytree(gradient)[0], moments)
-    return (unravel(flat - rates * direction), moments), (bound.log_likelihood, bound.kl)
+    moved = flat - rates * cast(Array, direction)
+    return (unravel(moved), moments), (bound.log_likelihood, bound.kl)
 
 
 def _rates(parameters: Parameters, settings: Schedule) -> Array:

@@ -58,6 +58,7 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     """
 
     fitted_type: ClassVar[type[Fitted]]
+    fitted_: Any
     random_state: Any
 
     @abstractmethod

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -74,9 +75,12 @@ class FittedVAECP(Fitted):
         """Lay the rows out in one table, and find the entries' rows in it."""
         layout = Layout.of(tuple(table.shape[1] for table in self.row_mean))
         parameters = Parameters(
-            Rows(layout.stack(self.row_mean), layout.stack(self.row_log_variance)),
-            Prior(**self.prior),
-            Decoder(**self.decoder),
+            Rows(
+                jnp.asarray(layout.stack(self.row_mean)),
+                jnp.asarray(layout.stack(self.row_log_variance)),
+            ),
+            Prior(**jax.tree.map(jnp.asarray, self.prior)),
+            Decoder(**jax.tree.map(jnp.asarray, self.decoder)),
         )
         unseen = np.array([table.shape[1] - 1 for table in self.row_mean])
         return parameters, layout, layout.row_ids(np.where(indices < 0, unseen, indices))
@@ -150,6 +154,7 @@ class VAECP(TensorEstimator):
     """
 
     fitted_type = FittedVAECP
+    fitted_: FittedVAECP
 
     def __init__(
         self,
@@ -258,17 +263,17 @@ class VAECP(TensorEstimator):
             shared_prior=self.prior == "shared",
             quiet=self.scale_from > 0,
         )
+        precisions = np.broadcast_to(self.weight_precision, self.n_members)
         device = _device(self.device)
         bar = progress_bar("VAECP", n_epochs) if self.verbose else no_progress()
         with jax.default_device(device), bar as on_chunk:
             outcome = training.train(
-                recipe.initial_states(seed, self.n_members, layout, architecture),
+                recipe.initial_states(seed, precisions, layout, architecture),
                 recipe.problem(
                     train,
                     validation,
                     layout=layout,
                     batch_size=batch_size,
-                    weight_precision=self.weight_precision,
                     random=random,
                     sharding=jax.sharding.SingleDeviceSharding(device),
                 ),
@@ -297,7 +302,7 @@ class VAECP(TensorEstimator):
             ("learning_rate", self.learning_rate > 0, "a positive number such as 0.01"),
             ("kl_warmup", 0 <= self.kl_warmup <= 1, "a fraction from 0 to 1"),
             ("scale_from", 0 <= self.scale_from <= 1, "a fraction from 0 to 1"),
-            ("weight_precision", self.weight_precision >= 0, "a number from 0"),
+            ("weight_precision", np.min(self.weight_precision) >= 0, "a number from 0"),
             ("validation_fraction", 0 <= self.validation_fraction < 1, "a fraction below 1"),
             ("batch_size", (self.batch_size or 1) >= 1, "None or a whole number from 1"),
             ("max_epochs", (self.max_epochs or 1) >= 1, "None or a whole number from 1"),
@@ -315,7 +320,7 @@ def _held_out(
     return observations.split(fraction, seed)
 
 
-def _device(device: Any) -> jax.Device:
+def _device(device: Any) -> Any:
     if device is None:
         return jax.devices()[0]
     return jax.devices(device)[0] if isinstance(device, str) else device
