@@ -171,7 +171,7 @@ class VAECP(TensorEstimator):
         n_draws: int = 1,
         kl_warmup: float = 0.4,
         scale_from: float = 0.85,
-        weight_precision: float = 10.0,
+        weight_precision: float = 1e6,
         validation_fraction: float = 0.1,
         patience: int | None = None,
         calibrate: bool = True,
