@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 from tensorly.base import unfold
-from tensorly.tenalg import multi_mode_dot
+from tensorly.tenalg import multi_mode_dot  # pyright: ignore[reportAttributeAccessIssue]
 
 N_STAGES = 20
 """The most ranks that are tried on the way to the full one."""

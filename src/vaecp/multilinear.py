@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 
@@ -31,9 +32,8 @@ def float64() -> AbstractContextManager:
     """Switch JAX to float64 inside a `with` block, and leave the rest of the program alone."""
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
-    from jax.experimental import enable_x64
-
-    return enable_x64()
+    # Before JAX 0.8.
+    return jax.experimental.enable_x64()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def padded(size: int) -> int:
@@ -42,7 +42,7 @@ def padded(size: int) -> int:
     return -(-size // step) * step
 
 
-def product(rows: Sequence) -> jax.Array:
+def product(rows: Sequence[Any]) -> Any:
     """Multiply arrays of rows elementwise."""
     result = rows[0]
     for row in rows[1:]:
@@ -101,17 +101,18 @@ def _dense(observations: Observations) -> Dense:
     sizes = [padded(size) for size in observations.shape]
     flat = np.ravel_multi_index(tuple(observations.indices.T), sizes)
     cells = int(np.prod(sizes))
-    arrays = []
-    for weights in (None, observations.values):
-        array = np.bincount(flat, weights, minlength=cells).astype(np.float64).reshape(sizes)
-        orders = [[mode, *_order(sizes, mode)] for mode in range(len(sizes))]
-        arrays.append(
-            tuple(
-                jnp.asarray(array.transpose(order).reshape(sizes[order[0]], -1, sizes[order[-1]]))
-                for order in orders
-            )
+
+    def unfold(array: np.ndarray) -> tuple[jax.Array, ...]:
+        array = array.astype(np.float64).reshape(sizes)
+        orders = ([mode, *_order(sizes, mode)] for mode in range(len(sizes)))
+        return tuple(
+            jnp.asarray(array.transpose(order).reshape(sizes[order[0]], -1, sizes[order[-1]]))
+            for order in orders
         )
-    return Dense(*arrays, jnp.asarray(np.sum(observations.values**2)))
+
+    weights = np.bincount(flat, minlength=cells)
+    totals = np.bincount(flat, observations.values, minlength=cells)
+    return Dense(unfold(weights), unfold(totals), jnp.asarray(np.sum(observations.values**2)))
 
 
 def _sparse(observations: Observations) -> Sparse:
@@ -136,8 +137,10 @@ def _sparse(observations: Observations) -> Sparse:
         parts.append(
             (owner, indices.reshape(*shape, -1), weights.reshape(shape), values.reshape(shape))
         )
-    columns = (tuple(jnp.asarray(part) for part in column) for column in zip(*parts, strict=True))
-    return Sparse(*columns, jnp.asarray(np.sum(observations.values**2)))
+    rows, indices, weights, values = (
+        tuple(jnp.asarray(part) for part in column) for column in zip(*parts, strict=True)
+    )
+    return Sparse(rows, indices, weights, values, jnp.asarray(np.sum(observations.values**2)))
 
 
 def normal_equations(layout: Layout, factors: Factors, mode: int) -> tuple[jax.Array, jax.Array]:

@@ -142,7 +142,7 @@ class _Tucker(TensorEstimator):
 
 def _clipped(rank: int | Sequence[int], shape: tuple[int, ...]) -> list[int]:
     """Return one rank per mode, each no larger than the mode."""
-    ranks = list(rank) if isinstance(rank, (tuple, list, np.ndarray)) else [rank] * len(shape)
+    ranks: list = list(rank) if np.iterable(rank) else [rank] * len(shape)
     if len(ranks) != len(shape):
         raise ValueError(
             f"rank has {len(ranks)} items, but the tensor has {len(shape)} modes: give one number, "
