@@ -1,5 +1,6 @@
 """CPALS and NCP against algebra, TensorLy, pyttb and NumPy."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -146,7 +147,9 @@ def test_normal_equations_equal_their_definition(layout, mode):
         right_hand[index[mode]] += value * row
     with multilinear.float64():
         ours = multilinear.normal_equations(
-            layout(Observations(indices, values, SHAPE)), tuple(factors), mode
+            layout(Observations(indices, values, SHAPE)),
+            tuple(jnp.asarray(rows) for rows in factors),
+            mode,
         )
     np.testing.assert_allclose(ours[0], gram, atol=1e-10)
     np.testing.assert_allclose(ours[1], right_hand, atol=1e-10)
@@ -156,8 +159,8 @@ def test_normal_equations_equal_their_definition(layout, mode):
 def test_chunks_do_not_change_the_sums(monkeypatch, chunk):
     monkeypatch.setattr(multilinear, "CHUNK", chunk)
     observations = with_gaps(low_rank(), 0.5)
-    factors = tuple(np.ones((size, 2)) for size in (8, 8, 6))
     with multilinear.float64():
+        factors = tuple(jnp.ones((size, 2)) for size in (8, 8, 6))
         for layout in (multilinear._dense, multilinear._sparse):
             gram, right_hand = multilinear.normal_equations(layout(observations), factors, 0)
             counts = np.bincount(observations.indices[:, 0], minlength=8)
@@ -209,6 +212,7 @@ def test_the_variance_of_two_unknown_rows_is_that_of_the_product():
     np.testing.assert_allclose(prediction.ignorance_std[0], expected, rtol=0.1)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_rank_larger_than_every_mode_neither_fails_nor_explodes(noisy):
     model = vaecp.CPALS(rank=20, max_iter=50, random_state=0).fit_tensor(with_gaps(noisy, 0.5))
     mean = model.predict_at(EVERYWHERE).mean
@@ -235,7 +239,5 @@ def test_parameters_out_of_range_are_refused(parameters, message, noisy):
 
 
 def test_the_rest_of_the_program_stays_in_float32(noisy):
-    import jax.numpy as jnp
-
     vaecp.CPALS(rank=2, max_iter=50, random_state=0).fit_tensor(Observations.from_array(noisy))
     assert jnp.asarray(1.0).dtype == jnp.float32

@@ -26,6 +26,10 @@ from vaecp.multilinear import Layout, float64, lay_out, product
 from vaecp.observations import Observations
 from vaecp.prediction import Prediction
 
+FAR = 1e-3
+"""Stopping while the objective falls by more than this share a sweep deserves a warning."""
+
+
 # ---- what was learned ------------------------------------------------------------------
 
 
@@ -193,7 +197,7 @@ class _CP(TensorEstimator):
 
     def _warn_if_far_from_converged(self, descent: Descent) -> None:
         last = descent.history[-2:]
-        if not descent.converged and last[0] - last[-1] > 100 * self.tol * last[0]:
+        if not descent.converged and last[0] - last[-1] > max(FAR, self.tol) * last[0]:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} sweeps while its "
                 f"objective still fell by {1 - last[-1] / last[0]:.1%} a sweep: raise max_iter.",

@@ -20,6 +20,9 @@ from vaecp.prediction import Prediction
 MAX_CELLS = 50_000_000
 """Above this many cells, observed or not, the dense array is refused."""
 
+FAR = 1e-3
+"""Stopping while a filling changes by more than this (standardised) deserves a warning."""
+
 
 @dataclass(frozen=True, eq=False)
 class TuckerFitted(Fitted):
@@ -129,7 +132,7 @@ class _Tucker(TensorEstimator):
         self.history_ = np.array(filling.history)
         self.n_iter_ = len(filling.history)
         self.converged_ = filling.change <= self.tol
-        if self.max_iter > 1 and filling.change > 100 * self.tol:
+        if self.max_iter > 1 and filling.change > max(FAR, self.tol):
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} fillings that still "
                 f"changed by {filling.change:.2g} standard deviations: raise max_iter or lower the "
