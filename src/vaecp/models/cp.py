@@ -93,8 +93,8 @@ class CPALS(_CP):
     ----------
     rank : number of components.
     ridge : penalty on the squared rows, in units of the standardised values. The default
-        suits a rank that the data support; with a larger rank, components grow and cancel
-        each other, and 0.03 to 1 predicts better. Choose it on held-out entries.
+        suits a rank that the data support; with a larger rank a larger penalty can predict
+        better. Choose it on held-out entries.
     n_starts : the first start takes singular vectors of the mean-filled unfoldings, the others
         are random. After a tenth of `max_iter` the one with the lowest objective goes on.
     max_iter : the most sweeps.
