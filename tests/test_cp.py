@@ -241,3 +241,20 @@ def test_parameters_out_of_range_are_refused(parameters, message, noisy):
 def test_the_rest_of_the_program_stays_in_float32(noisy):
     vaecp.CPALS(rank=2, max_iter=50, random_state=0).fit_tensor(Observations.from_array(noisy))
     assert jnp.asarray(1.0).dtype == jnp.float32
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_ridge_keeps_non_negative_components_from_growing_where_nothing_is_observed():
+    random = np.random.default_rng(0)
+    array = random.normal(size=SHAPE)
+    observed = random.random(SHAPE) < 0.5
+    bare, held = (
+        np.abs(
+            vaecp.NCP(rank=10, ridge=ridge, tol=1e-9, random_state=0)
+            .fit_tensor(Observations.from_array(array, observed))
+            .predict_at(np.argwhere(~observed))
+            .mean
+        ).max()
+        for ridge in (0.0, 1e-3)
+    )
+    assert held < bare / 5

@@ -52,20 +52,21 @@ def least_squares_sweep(
 
 @partial(jax.jit, static_argnames="n_inner")
 def multiplicative_sweep(
-    layout: Layout, factors: Factors, n_inner: int
+    layout: Layout, factors: Factors, ridge: jax.Array, n_inner: int
 ) -> tuple[Factors, jax.Array]:
-    """Multiply the rows of every mode in turn by b / (G a), `n_inner` times each."""
+    """Multiply the rows of every mode in turn by b / (G a + ridge a), `n_inner` times each."""
     rows = list(factors)
     gram = right_hand = None
     for mode in range(len(rows)):
         gram, right_hand = normal_equations(layout, tuple(rows), mode)
 
         def multiply(_: int, row: jax.Array, gram=gram, right_hand=right_hand) -> jax.Array:
-            towards = jnp.einsum("jrs,js->jr", gram, row)
+            towards = jnp.einsum("jrs,js->jr", gram, row) + ridge * row
             return jnp.maximum(row * right_hand / (towards + FLOOR), FLOOR)
 
         rows[mode] = jax.lax.fori_loop(0, n_inner, multiply, jnp.maximum(rows[mode], FLOOR))
-    return tuple(rows), _sum_of_squares(layout, rows[-1], gram, right_hand)
+    penalty = ridge * sum(jnp.sum(row**2) for row in rows)
+    return tuple(rows), _sum_of_squares(layout, rows[-1], gram, right_hand) + penalty
 
 
 def _sum_of_squares(layout: Layout, row: jax.Array, gram: Any, right_hand: Any) -> jax.Array:

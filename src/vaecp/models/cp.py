@@ -33,6 +33,7 @@ class _CP(TensorEstimator):
 
     fitted_type = CPFitted
     rank: int
+    ridge: float
     n_starts: int
     max_iter: int
     tol: float
@@ -59,6 +60,8 @@ class _CP(TensorEstimator):
     ) -> list[list[np.ndarray]]:
         for name, least in (("rank", 1), ("n_starts", 1), ("max_iter", 1)):
             check_at_least(name, getattr(self, name), least)
+        if not self.ridge >= 0:
+            raise ValueError(f"ridge is {self.ridge}: use a number from 0.")
         return [singular_start(observations, self.rank, random)] + [
             random_start(observations.shape, self.rank, random) for _ in range(self.n_starts - 1)
         ]
@@ -143,8 +146,6 @@ class CPALS(_CP):
         return lambda factors: least_squares_sweep(layout, factors, float(self.ridge))
 
     def _fit_standardised(self, observations: Observations, random: np.random.Generator) -> Fitted:
-        if not self.ridge >= 0:
-            raise ValueError(f"ridge is {self.ridge}: use a number from 0.")
         factors = self._descend(observations, self._starts(observations, random))
         return summarise(observations, factors, 0.0, self.ridge)
 
@@ -153,8 +154,10 @@ class NCP(_CP):
     """Non-negative CP by multiplicative updates over the observed entries.
 
     The model is that of `CPALS` with all rows non-negative. Each row a is multiplied by
-    b / (G a), the ratio of the negative to the positive part of its gradient, which keeps it
-    positive and never raises the sum of squares; unknown entries take no part. Standardised
+    b / (G a + ridge a), the ratio of the negative to the positive part of its gradient, which
+    keeps it positive and never raises the objective; unknown entries take no part. The ridge
+    is not in the reference: without it a component that is nearly zero wherever it is observed
+    grows without bound elsewhere. Standardised
     values are negative in part, so the least observed value is subtracted before and added
     after: predictions never fall below the least training value.
 
@@ -163,7 +166,7 @@ class NCP(_CP):
 
     Parameters
     ----------
-    rank, n_starts, max_iter, tol, random_state : as in `CPALS`; starts are made positive.
+    rank, ridge, n_starts, max_iter, tol, random_state : as in `CPALS`; starts are made positive.
     n_inner : multiplicative updates of a mode per sweep.
 
     References
@@ -176,6 +179,7 @@ class NCP(_CP):
         self,
         rank: int = 10,
         *,
+        ridge: float = 1e-3,
         n_starts: int = 3,
         max_iter: int = 500,
         tol: float = 1e-5,
@@ -183,6 +187,7 @@ class NCP(_CP):
         random_state: Any = None,
     ) -> None:
         self.rank = rank
+        self.ridge = ridge
         self.n_starts = n_starts
         self.max_iter = max_iter
         self.tol = tol
@@ -190,11 +195,13 @@ class NCP(_CP):
         self.random_state = random_state
 
     def _sweep(self, layout: Layout) -> Sweep:
-        return lambda factors: multiplicative_sweep(layout, factors, self.n_inner)
+        return lambda factors: multiplicative_sweep(
+            layout, factors, float(self.ridge), self.n_inner
+        )
 
     def _fit_standardised(self, observations: Observations, random: np.random.Generator) -> Fitted:
         check_at_least("n_inner", self.n_inner, 1)
         starts = [[np.abs(rows) for rows in start] for start in self._starts(observations, random)]
         offset = float(observations.values.min())
         shifted = observations.with_values(observations.values - offset)
-        return summarise(observations, self._descend(shifted, starts), offset, 0.0)
+        return summarise(observations, self._descend(shifted, starts), offset, self.ridge)
