@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from vaecp.completion import Completion as Completion
     from vaecp.completion import complete as complete
     from vaecp.formats import read as read
+    from vaecp.models.cp import CPALS as CPALS
+    from vaecp.models.cp import NCP as NCP
+    from vaecp.models.tucker import HOSVD as HOSVD
+    from vaecp.models.tucker import TuckerALS as TuckerALS
     from vaecp.models.vaecp import VAECP as VAECP
     from vaecp.observations import Observations as Observations
     from vaecp.prediction import Prediction as Prediction
@@ -23,6 +27,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "VAECP": "vaecp.models.vaecp",
+    "CPALS": "vaecp.models.cp",
+    "NCP": "vaecp.models.cp",
+    "HOSVD": "vaecp.models.tucker",
+    "TuckerALS": "vaecp.models.tucker",
     "Observations": "vaecp.observations",
     "Prediction": "vaecp.prediction",
     "Completion": "vaecp.completion",

@@ -111,7 +111,7 @@ def _tightened(column: np.ndarray, name: str) -> np.ndarray:
         if kind == "mixed-integer-float":
             tight = tight.astype(float)
         return tight.to_numpy()
-    if kind == "string":
+    if kind in {"string", "empty"}:
         return column
     first = column[0]
     for row, label in enumerate(column):
@@ -124,7 +124,7 @@ def _tightened(column: np.ndarray, name: str) -> np.ndarray:
         if not isinstance(label, Hashable):
             raise LabelTypeError(
                 f"mode {name!r} has the label {label!r} ({type(label).__name__}) in row {row}, "
-                "which cannot be hashed: the argument must be a string, a date, a tuple or a number."
+                "which cannot be hashed: the argument must be a string, a number, a date or a tuple."
             )
     return column
 

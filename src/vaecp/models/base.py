@@ -159,6 +159,12 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             )
 
 
+def check_at_least(name: str, value: Any, least: int) -> None:
+    """Refuse a count that is no integer or too small."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} is {value!r}: use an integer from {least}.")
+
+
 def _check_enough(columns: list[np.ndarray]) -> None:
     n_entries = len(columns[0]) if columns else 0
     if len(columns) < 2:
