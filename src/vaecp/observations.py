@@ -22,6 +22,11 @@ Absent = Literal["unknown", "zero"]
 Duplicates = Literal["error", "keep", "mean"]
 
 
+def default_mode_names(n_modes: int) -> tuple[str, ...]:
+    """Return what modes are called that have no name of their own."""
+    return tuple(f"mode {mode}" for mode in range(n_modes))
+
+
 @dataclass(frozen=True)
 class Standardiser:
     """values = location + scale * standardised; a scale of 0 marks constant values."""
@@ -91,9 +96,7 @@ class Observations:
         ):
             _check_bounds(indices, shape)
             indices = indices.astype(np.int32)
-        names = tuple(str(name) for name in self.mode_names) or tuple(
-            f"mode {mode}" for mode in range(len(shape))
-        )
+        names = tuple(str(name) for name in self.mode_names) or default_mode_names(len(shape))
         labels = tuple(np.asarray(mode) for mode in self.labels) or tuple(
             np.arange(size) for size in shape
         )
@@ -259,7 +262,7 @@ class Observations:
     def from_keys(cls, keys: Any, values: Any, mode_names: Sequence[str] = ()) -> Observations:
         """Take labels (one column per mode) and values, as `fit(X, y)` receives them."""
         columns = columns_of(keys)
-        names = tuple(mode_names) or tuple(f"mode {mode}" for mode in range(len(columns)))
+        names = tuple(mode_names) or default_mode_names(len(columns))
         if len(columns) and len(columns[0]) == 0:
             raise ObservationError(
                 f"Found array with 0 sample(s) (shape={(0, len(columns))}) while a minimum of 1 "

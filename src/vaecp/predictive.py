@@ -39,12 +39,15 @@ def moments(
 ) -> Moments:
     """Mean, noise and ignorance of every entry.
 
-    Ignorance is the variance of the decoder's mean over draws of the rows and over members;
-    the same draws serve every entry, so a prediction does not depend on its neighbours.
+    Ignorance is the variance of the decoder's mean over draws of the rows and over members.
+    All rows of a mode share their standard normal numbers: an entry has one row per mode, so
+    its variance is the same as with numbers of their own, and rows with equal posteriors get
+    equal variances.
     """
-    keys = jax.random.split(jax.random.key(seed), n_draws)
+    rank, n_members = parameters.rows.mean.shape[-1], parameters.decoder.bias.shape[0]
+    normals = jnp.asarray(_balanced_normals(seed, n_draws, (n_members, layout.n_modes, rank)))
     noise, ignorance = _in_chunks(
-        lambda chunk: _variances(parameters, layout, chunk, keys), row_ids
+        lambda chunk: _variances(parameters, layout, chunk, normals), row_ids
     )
     return Moments(means(parameters, layout, row_ids), noise, ignorance)
 
@@ -80,32 +83,38 @@ def _one_draw(parameters: Parameters, layout: Layout, row_ids: Array, key: Array
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _variances(parameters: Parameters, layout: Layout, row_ids: Array, keys: Array):
-    def add_draw(totals, key):
-        member_keys = jax.random.split(key, parameters.decoder.bias.shape[0])
-        mean, log_variance = jax.vmap(lambda p, k: _one_draw(p, layout, row_ids, k))(
-            parameters, member_keys
-        )
+def _variances(parameters: Parameters, layout: Layout, row_ids: Array, normals: Array):
+    def of_member(p: Parameters, normals: Array):
+        rows = p.rows.mean + jnp.exp(0.5 * p.rows.log_variance) * layout.spread(normals)
+        return decode(p.decoder, rows, layout, row_ids)
+
+    def add_draw(totals, normals):
+        mean, log_variance = jax.vmap(of_member)(parameters, normals)
+        terms = (mean - centre, (mean - centre) ** 2, jnp.exp(log_variance))
         return tuple(
-            total + term.mean(axis=0)
-            for total, term in zip(
-                totals, (mean - centre, (mean - centre) ** 2, jnp.exp(log_variance)), strict=True
-            )
+            total + term.mean(axis=0) for total, term in zip(totals, terms, strict=True)
         ), None
 
     # Squares are taken around the plug-in mean: in float32 a variance far smaller than the
     # squared mean would otherwise drown in rounding.
     centre = _means(parameters, layout, row_ids)
     zeros = jnp.zeros(row_ids.shape[0])
-    (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), keys)
-    n_draws = keys.shape[0]
+    (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), normals)
+    n_draws = normals.shape[0]
     return noise / n_draws, jnp.maximum(second / n_draws - (first / n_draws) ** 2, 0.0)
+
+
+def _balanced_normals(seed: int, n_draws: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Draw standard normals in pairs of opposite sign, with a mean square of exactly 1."""
+    half = np.random.default_rng(seed).standard_normal((max(n_draws // 2, 1), *shape))
+    half /= np.sqrt(np.mean(half**2, axis=0))
+    return np.concatenate([half, -half]).astype(np.float32)
 
 
 def _in_chunks(function: Callable[[np.ndarray], Array | tuple], row_ids: np.ndarray):
     """Apply a function of (CHUNK, D) row ids to any number of them."""
     n_entries = len(row_ids)
-    padded = np.zeros((-(-n_entries // CHUNK) * CHUNK, row_ids.shape[1]), dtype=np.int32)
+    padded = np.zeros((-(-max(n_entries, 1) // CHUNK) * CHUNK, row_ids.shape[1]), dtype=np.int32)
     padded[:n_entries] = row_ids
     parts = [
         jax.tree.map(np.asarray, function(padded[first : first + CHUNK]))

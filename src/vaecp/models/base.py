@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data as check_names_and_width
 
 from vaecp.errors import ObservationError
 from vaecp.labels import columns_of, lookup
-from vaecp.observations import Observations, Standardiser
+from vaecp.observations import Observations, Standardiser, default_mode_names
 from vaecp.prediction import Prediction
 
 
@@ -73,10 +73,17 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         values = _checked_values(y)
         check_consistent_length(columns[0], values)
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        return self.fit_tensor(Observations.from_keys(X, values, names))
+        return self._learn(Observations.from_keys(X, values, names))
 
     def fit_tensor(self, observations: Observations) -> Self:
         """Learn from `Observations`, whose labels are encoded already."""
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if observations.mode_names != default_mode_names(observations.n_modes):
+            self.feature_names_in_ = np.array(observations.mode_names, dtype=object)
+        return self._learn(observations)
+
+    def _learn(self, observations: Observations) -> Self:
         self.n_features_in_ = observations.n_modes
         self.mode_names_ = observations.mode_names
         self.labels_ = observations.labels
@@ -137,7 +144,7 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def _indices_of(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         columns = columns_of(X)
-        self._check_columns(X)
+        check_names_and_width(self, X, reset=False, skip_check_array=True)
         return np.stack(
             [
                 lookup(column, labels, name)
@@ -147,16 +154,6 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             ],
             axis=1,
         )
-
-    def _check_columns(self, X: Any) -> None:
-        """Refuse a table whose columns are not the modes, in their order."""
-        if hasattr(self, "feature_names_in_") or not hasattr(X, "columns"):
-            check_names_and_width(self, X, reset=False, skip_check_array=True)
-        elif [str(name) for name in X.columns] != list(self.mode_names_):
-            raise ObservationError(
-                f"X has the columns {list(X.columns)}, but the modes are {list(self.mode_names_)}: "
-                "give one column per mode, in this order."
-            )
 
 
 def check_at_least(name: str, value: Any, least: int) -> None:

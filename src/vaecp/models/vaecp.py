@@ -17,7 +17,7 @@ from vaecp.compilation import keep_compiled_programs
 from vaecp.decoder import Decoder
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
-from vaecp.models.base import Fitted, TensorEstimator
+from vaecp.models.base import Fitted, TensorEstimator, check_at_least
 from vaecp.objective import Parameters
 from vaecp.observations import Observations
 from vaecp.prediction import Prediction
@@ -26,6 +26,7 @@ from vaecp.progress import no_progress, progress_bar
 PREDICTIVE_DRAWS = 16
 MIN_ENTRIES_TO_VALIDATE = 50
 MIN_DEGREES_OF_FREEDOM = 2.5
+CALIBRATION_LEVELS = np.linspace(0.2, 0.95, 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,23 +290,20 @@ class VAECP(TensorEstimator):
                 patience=self.patience,
                 on_chunk=on_chunk,
             )
-        fitted = _fitted(outcome, observations.shape, layout, seed)
+        fitted = _fitted(outcome, train, layout, seed)
         return _calibrated(fitted, validation) if self.calibrate and validation else fitted
 
     def _check_settings(self) -> None:
+        for name in ("rank", "hidden", "n_members", "n_draws", "batch_size", "max_epochs"):
+            if getattr(self, name) is not None:
+                check_at_least(name, getattr(self, name), 1)
         rules = (
-            ("rank", self.rank >= 1, "a whole number from 1"),
-            ("hidden", self.hidden >= 1, "a whole number from 1"),
-            ("n_members", self.n_members >= 1, "a whole number from 1"),
-            ("n_draws", self.n_draws >= 1, "a whole number from 1"),
             ("prior", self.prior in ("per_mode", "shared"), '"per_mode" or "shared"'),
             ("learning_rate", self.learning_rate > 0, "a positive number such as 0.01"),
             ("kl_warmup", 0 <= self.kl_warmup <= 1, "a fraction from 0 to 1"),
             ("scale_from", 0 <= self.scale_from <= 1, "a fraction from 0 to 1"),
             ("weight_precision", np.min(self.weight_precision) >= 0, "a number from 0"),
             ("validation_fraction", 0 <= self.validation_fraction < 1, "a fraction below 1"),
-            ("batch_size", (self.batch_size or 1) >= 1, "None or a whole number from 1"),
-            ("max_epochs", (self.max_epochs or 1) >= 1, "None or a whole number from 1"),
         )
         for name, holds, rule in rules:
             if not holds:
@@ -327,23 +325,19 @@ def _device(device: Any) -> Any:
 
 
 def _fitted(
-    outcome: training.Outcome, shape: tuple[int, ...], layout: Layout, seed: int
+    outcome: training.Outcome, train: Observations, layout: Layout, seed: int
 ) -> FittedVAECP:
-    """Cut the padding off, and give unseen labels the prior as their row."""
+    """Cut the padding off, and give rows without entries and unseen labels the prior."""
     parameters = jax.tree.map(np.asarray, outcome.parameters)
-    n_members, rank = parameters.prior.mean.shape[0], parameters.prior.mean.shape[-1]
 
     def per_mode(table: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:
-        return tuple(
-            np.concatenate(
-                [
-                    table[:, offset : offset + n_rows],
-                    prior[:, mode % prior.shape[1]].reshape(n_members, 1, rank),
-                ],
-                axis=1,
-            )
-            for mode, (offset, n_rows) in enumerate(zip(layout.offsets, shape, strict=True))
-        )
+        tables = []
+        for mode, (offset, n_rows) in enumerate(zip(layout.offsets, train.shape, strict=True)):
+            unseen = np.bincount(train.indices[:, mode], minlength=n_rows + 1) == 0
+            rows = np.pad(table[:, offset : offset + n_rows], ((0, 0), (0, 1), (0, 0)))
+            rows[:, unseen] = prior[:, [mode % prior.shape[1]]]
+            tables.append(rows)
+        return tuple(tables)
 
     return FittedVAECP(
         row_mean=per_mode(parameters.rows.mean, parameters.prior.mean),
@@ -361,15 +355,17 @@ def _fitted(
 def _calibrated(fitted: FittedVAECP, validation: Observations) -> FittedVAECP:
     """Scale the errors' spread and choose its tails by entries that training did not see.
 
-    The ratio of the 95 % to the 50 % quantile of the standardised errors gives the degrees of
-    freedom of the Student t, and then the 90 % quantile its scale.
+    A Student t is laid through the quantiles of the standardised errors, so that intervals of
+    every coverage hold about as many of those entries as they should.
     """
     prediction = fitted.predict(validation.indices)
     errors = np.abs(validation.values - prediction.mean) / prediction.std
-    middle, wide, tail = np.quantile(errors, (0.5, 0.9, 0.95))
-    candidates = np.geomspace(MIN_DEGREES_OF_FREEDOM, 1000, 200)
-    ratios = stats.t.ppf(0.975, candidates) / stats.t.ppf(0.75, candidates)
-    degrees_of_freedom = float(candidates[np.argmin(np.abs(ratios - tail / middle))])
+    found = np.log(np.quantile(errors, CALIBRATION_LEVELS))
+    candidates = np.geomspace(MIN_DEGREES_OF_FREEDOM, 1000, 100)
+    unit = stats.t.ppf((1 + CALIBRATION_LEVELS) / 2, candidates[:, None])
+    offsets = found - np.log(unit)
+    best = np.argmin(offsets.var(axis=1))
+    degrees_of_freedom = float(candidates[best])
     std = np.sqrt(degrees_of_freedom / (degrees_of_freedom - 2))
-    scale = float(std * wide / stats.t.ppf(0.95, degrees_of_freedom))
+    scale = float(std * np.exp(offsets[best].mean()))
     return replace(fitted, std_scale=scale, degrees_of_freedom=degrees_of_freedom)
