@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from vaecp.completion import Completion as Completion
     from vaecp.completion import complete as complete
     from vaecp.formats import read as read
+    from vaecp.models.fbcp import FBCP as FBCP
+    from vaecp.models.inftucker import InfTucker as InfTucker
     from vaecp.models.vaecp import VAECP as VAECP
     from vaecp.observations import Observations as Observations
     from vaecp.prediction import Prediction as Prediction
@@ -23,6 +25,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "VAECP": "vaecp.models.vaecp",
+    "FBCP": "vaecp.models.fbcp",
+    "InfTucker": "vaecp.models.inftucker",
     "Observations": "vaecp.observations",
     "Prediction": "vaecp.prediction",
     "Completion": "vaecp.completion",

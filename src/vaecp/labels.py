@@ -122,7 +122,7 @@ def _tightened(column: np.ndarray, name: str) -> np.ndarray:
         if not isinstance(label, Hashable):
             raise LabelTypeError(
                 f"mode {name!r} has the label {label!r} ({type(label).__name__}) in row {row}, "
-                "which cannot be hashed: use a number, a text, a date or a tuple."
+                "which cannot be hashed: the argument must be a string, a number, a date or a tuple."
             )
     return column
 
