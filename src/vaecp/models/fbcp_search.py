@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from vaecp.models.fbcp_posterior import (
     Gamma,
@@ -23,7 +22,7 @@ from vaecp.models.fbcp_posterior import (
     update_rows,
     without_component,
 )
-from vaecp.models.fibres import FibreSums, grouped
+from vaecp.models.fibres import FibreSums, leading_vectors
 from vaecp.observations import Observations
 
 WARM_UP_SWEEPS = 20
@@ -40,7 +39,6 @@ STARTS: tuple[tuple[str, float | None], ...] = (
 """Rows and noise variance of the starts, in turn; None: the noise is learned from the outset."""
 
 _PATIENCE = 3
-_DENSE_ROWS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,27 +179,8 @@ def svd_rows(
     start = random_rows(observations, rank, random)
     scale = rank ** (-0.5 / observations.n_modes)
     for mode, rows in enumerate(start):
-        vectors, strengths = _leading_vectors(observations, mode, rank, random)
+        vectors, strengths = leading_vectors(observations, mode, rank, random)
         if len(strengths) and strengths[0] > 0:
             relative = (strengths / strengths[0]) ** (1 / observations.n_modes)
             rows[:, : len(strengths)] = scale * np.sqrt(len(rows)) * vectors * relative
     return start
-
-
-def _leading_vectors(
-    observations: Observations, mode: int, rank: int, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    others = [other for other in range(observations.n_modes) if other != mode]
-    column, first = grouped(observations.indices, others, observations.shape)
-    size = observations.shape[mode]
-    unfolding = sparse.csr_array(
-        (observations.values.astype(np.float64), (observations.indices[:, mode], column)),
-        shape=(size, len(first)),
-    )
-    count = min(rank, size, len(first))
-    if size <= _DENSE_ROWS or count >= min(unfolding.shape):
-        squares, vectors = np.linalg.eigh((unfolding @ unfolding.T).toarray())
-        order = np.argsort(squares)[::-1][:count]
-        return vectors[:, order], np.sqrt(np.maximum(squares[order], 0.0))
-    vectors, strengths, _ = sparse.linalg.svds(unfolding, k=count, rng=random)
-    return vectors[:, ::-1], strengths[::-1]

@@ -13,11 +13,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import svds
 
 from vaecp.observations import Observations
 
 _DENSE_FROM = 0.1
 """Share of observed cells from which BLAS on a dense matrix beats a sparse product."""
+
+_DENSE_ROWS = 2_000
+"""Up to this many rows, a full eigendecomposition is quicker than an iterative one."""
 
 _BLOCK = 2_000_000
 """Numbers in one block of fibres x width: 16 MB, small enough to stay near the cache."""
@@ -91,3 +95,26 @@ def grouped(
         _, code = np.unique(code * shape[mode] + indices[:, mode], return_inverse=True)
     _, first, code = np.unique(code, return_index=True, return_inverse=True)
     return code, first
+
+
+def leading_vectors(
+    observations: Observations, mode: int, rank: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return up to `rank` left singular vectors of an unfolding, and their singular values.
+
+    The unfolding has the rows of one mode as rows, and 0, the mean of the values, in the gaps.
+    """
+    others = [other for other in range(observations.n_modes) if other != mode]
+    column, first = grouped(observations.indices, others, observations.shape)
+    size = observations.shape[mode]
+    unfolding = sparse.csr_array(
+        (observations.values.astype(np.float64), (observations.indices[:, mode], column)),
+        shape=(size, len(first)),
+    )
+    count = min(rank, size, len(first))
+    if size <= _DENSE_ROWS or count >= min(unfolding.shape):
+        squares, vectors = np.linalg.eigh((unfolding @ unfolding.T).toarray())
+        order = np.argsort(squares)[::-1][:count]
+        return vectors[:, order], np.sqrt(np.maximum(squares[order], 0.0))
+    vectors, strengths, _ = svds(unfolding, k=count, rng=random)
+    return vectors[:, ::-1], strengths[::-1]
