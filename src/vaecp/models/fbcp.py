@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vaecp.models.base import Fitted, TensorEstimator
 from vaecp.models.fbcp_posterior import Posterior
 from vaecp.models.fbcp_search import search
+from vaecp.models.threads import threads_for
 from vaecp.observations import Observations
 from vaecp.prediction import Prediction
 
@@ -154,7 +155,8 @@ class FBCP(TensorEstimator):
         for name in ("rank", "n_starts", "max_iter"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: use an integer of at least 1.")
-        found = search(observations, self.rank, self.n_starts, self.max_iter, self.tol, random)
+        with threads_for(len(observations) * self.rank**2):
+            found = search(observations, self.rank, self.n_starts, self.max_iter, self.tol, random)
         self.rank_ = found.posterior.rank
         self.bound_ = np.array(found.bounds)
         self.n_iter_ = len(found.bounds)

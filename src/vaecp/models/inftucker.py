@@ -24,6 +24,7 @@ from vaecp.models.inftucker_learning import (
     learn_on_grid,
 )
 from vaecp.models.kernels import KERNELS
+from vaecp.models.threads import threads_for
 from vaecp.observations import Observations
 from vaecp.prediction import Prediction
 
@@ -152,7 +153,7 @@ class InfTucker(TensorEstimator):
         *,
         kernel: Literal["rbf", "matern", "linear"] = "rbf",
         sparsity: float = 1.0,
-        max_iter: int = 30,
+        max_iter: int = 50,
         tol: float = 1e-3,
         n_draws: int = 20,
         random_state: Any = None,
@@ -174,6 +175,18 @@ class InfTucker(TensorEstimator):
         model = Model(KERNELS[self.kernel], self.sparsity)
         start = first_parameters(observations, self.rank, random)
         seed = int(random.integers(2**31))
+        work = float(min(len(observations) ** 3, observations.n_cells * max(observations.shape)))
+        with threads_for(work):
+            return self._learned(observations, model, start, seed, by_entries)
+
+    def _learned(
+        self,
+        observations: Observations,
+        model: Model,
+        start: Parameters,
+        seed: int,
+        by_entries: bool,
+    ) -> FittedInfTucker:
         grid = ((), ())
         entries = (np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty((0, 0)))
         if by_entries:

@@ -12,6 +12,8 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from vaecp.models.threads import one_thread
+
 
 def multiply(tensor: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
     """Multiply a tensor by one matrix per mode.
@@ -36,7 +38,8 @@ class KroneckerSystem:
 
     @classmethod
     def of(cls, kernels: Sequence[np.ndarray], signal: float, noise: float) -> KroneckerSystem:
-        pairs = [np.linalg.eigh(kernel) for kernel in kernels]
+        with one_thread():
+            pairs = [np.linalg.eigh(kernel) for kernel in kernels]
         return cls(
             tuple(vectors for _, vectors in pairs),
             tuple(np.maximum(values, 0.0) for values, _ in pairs),
