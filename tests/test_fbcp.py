@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from vaecp.models.fbcp import FBCP, FittedFBCP
 from vaecp.models.fbcp_posterior import without_component
 from vaecp.models.fbcp_search import Problem, random_rows, svd_rows, warmed_up
-from vaecp.models.fibres import FibreSums
+from vaecp.models.fibres import FibreSums, leading_vectors
 from vaecp.observations import Observations
 
 LETTERS = "ijkl"
@@ -221,3 +221,15 @@ def test_too_few_sweeps_warn_once_and_say_so():
 def test_a_rank_below_one_is_refused():
     with pytest.raises(ValueError, match="rank is 0: use an integer of at least 1"):
         FBCP(0).fit([(0, 0), (1, 1)], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("size", [30, 3_000])
+def test_leading_vectors_are_those_of_the_unfolding_with_zeros_in_the_gaps(size):
+    random = np.random.default_rng(15)
+    tensor = random.normal(size=(size, 4, 5))
+    observations = with_gaps(tensor, 0.3, random)
+    unfolding = np.nan_to_num(observations.to_array()).reshape(size, -1)
+    left, strengths, _ = np.linalg.svd(unfolding, full_matrices=False)
+    vectors, found = leading_vectors(observations, 0, 3, random)
+    np.testing.assert_allclose(found, strengths[:3], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(np.sum(vectors * left[:, :3], axis=0)), 1, rtol=1e-6)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, gammaln
@@ -27,18 +28,18 @@ class Gamma:
     """Independent Gamma distributions; `shape` and `rate` are numbers or arrays."""
 
     shape: float
-    rate: np.ndarray
+    rate: Any
     prior_rate: float = PRIOR_RATE
 
     @property
-    def mean(self) -> np.ndarray:
+    def mean(self) -> Any:
         return self.shape / self.rate
 
     @property
-    def mean_log(self) -> np.ndarray:
+    def mean_log(self) -> Any:
         return digamma(self.shape) - np.log(self.rate)
 
-    def divergence(self) -> np.ndarray:
+    def divergence(self) -> Any:
         """Return the KL divergence from the prior."""
         return (
             (self.shape - PRIOR_SHAPE) * digamma(self.shape)
@@ -121,7 +122,7 @@ class Posterior:
         return weights.mean * squares - n_rows * (weights.mean_log + 1)
 
 
-def _log_likelihood(residual, noise: Gamma, n_entries: int):
+def _log_likelihood(residual: Any, noise: Gamma, n_entries: int) -> Any:
     """E_q of the log-likelihood, less the divergence of q(tau) from its prior."""
     log_likelihood = 0.5 * n_entries * (noise.mean_log - np.log(2 * np.pi))
     return log_likelihood - 0.5 * noise.mean * residual - noise.divergence()
@@ -209,7 +210,7 @@ def component_precision(rows: Sequence[Rows]) -> Gamma:
     return Gamma(PRIOR_SHAPE + 0.5 * n_rows, PRIOR_RATE + 0.5 * squares)
 
 
-def noise_precision(residual: np.ndarray, n_entries: int) -> Gamma:
+def noise_precision(residual: Any, n_entries: int) -> Gamma:
     """Update q(tau) (their equations 16 and 17)."""
     prior_rate = PRIOR_RATE + 0.5 * NOISE_FLOOR * n_entries
     # Rounding can leave the residual of exact data a little below zero.

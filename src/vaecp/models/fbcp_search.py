@@ -149,14 +149,14 @@ def warmed_up(problem: Problem, means: Sequence[np.ndarray], noise: float | None
     shape = 0.5 * problem.n_entries
     # Under this precision the prior variance of an entry is 1, that of the values.
     weights = Gamma(shape, np.full(rank, shape * rank ** (-1 / n_modes)))
-    held = Gamma(shape, np.float64(shape * (noise or 1.0)))
+    held = Gamma(shape, shape * (noise or 1.0))
     unknown = np.full(rank, np.nan)
     posterior = Posterior(rows, weights, held, np.nan, unknown, problem.n_entries)
     for _ in range(WARM_UP_SWEEPS):
         for mode in range(n_modes):
             posterior = update_rows(posterior, mode, problem.sums[mode], problem.sum_of_squares)
         if noise is None:
-            learned = noise_precision(np.float64(posterior.residual), problem.n_entries)
+            learned = noise_precision(posterior.residual, problem.n_entries)
             posterior = replace(posterior, noise_precision=learned)
     return posterior
 

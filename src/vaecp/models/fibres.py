@@ -111,10 +111,13 @@ def leading_vectors(
         (observations.values.astype(np.float64), (observations.indices[:, mode], column)),
         shape=(size, len(first)),
     )
-    count = min(rank, size, len(first))
-    if size <= _DENSE_ROWS or count >= min(unfolding.shape):
+    if size <= _DENSE_ROWS:
         squares, vectors = np.linalg.eigh((unfolding @ unfolding.T).toarray())
-        order = np.argsort(squares)[::-1][:count]
+        order = np.argsort(squares)[::-1][: min(rank, len(first))]
         return vectors[:, order], np.sqrt(np.maximum(squares[order], 0.0))
-    vectors, strengths, _ = svds(unfolding, k=count, rng=random)
+    count = min(rank, min(size, len(first)) - 1)
+    if count < 1:
+        return np.empty((size, 0)), np.empty(0)
+    first_guess = random.normal(size=min(size, len(first)))
+    vectors, strengths, _ = svds(unfolding, k=count, v0=first_guess)
     return vectors[:, ::-1], strengths[::-1]
