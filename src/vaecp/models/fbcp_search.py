@@ -30,8 +30,8 @@ TRIAL_SWEEPS = 30
 
 STARTS: tuple[tuple[str, float | None], ...] = (
     ("random", 1e-2),
-    ("random", None),
     ("svd", 1e-4),
+    ("random", None),
     ("random", 1e-4),
     ("svd", 1e-2),
     ("svd", None),

@@ -135,7 +135,7 @@ class InfTucker(TensorEstimator):
     Attributes
     ----------
     bound_ : per round, a lower bound of the log evidence (exact without gaps or by entries),
-        the log prior of the latent vectors included.
+        the log prior of the latent vectors included; it never decreases.
     n_iter_ : the number of rounds.
     converged_ : whether `tol` was reached within `max_iter` rounds.
 

@@ -25,6 +25,7 @@ _SMOOTHING = 1e-2
 """|u| is sqrt(u^2 + this^2) while learning, so that its gradient exists at 0."""
 _STEPS = 10
 """L-BFGS steps between two imputations."""
+_MOST_DRAWS = 8
 _MONTE_CARLO_CELLS = 200_000
 """Small tensors get more draws per imputation, until they hold this many cells together."""
 
@@ -130,32 +131,55 @@ class Learned:
 def learn_on_grid(
     tensor: np.ndarray, model: Model, start: Parameters, max_iter: int, tol: float, seed: int
 ) -> Learned:
-    """Alternate between imputing the gaps (NaN) and climbing the likelihood of the full grid."""
+    """Alternate between imputing the gaps (NaN) and climbing the likelihood of the full grid.
+
+    A round that would lower the bound is thrown away. When rounds gain little, the draws of
+    the gaps are too few to show the way, so they are doubled before learning stops.
+    """
     observed = np.isfinite(tensor)
-    values = np.where(observed, tensor, 0.0)
-    n_draws = int(np.clip(_MONTE_CARLO_CELLS // tensor.size, 1, 8))
-    filled, best, bounds = values, start, []
-    parameters = start
+    imputed = _impute(tensor, model, start, np.where(observed, tensor, 0.0))
+    bounds, random = [imputed.bound], np.random.default_rng(seed)
+    n_draws = 0 if observed.all() else int(np.clip(_MONTE_CARLO_CELLS // tensor.size, 1, 8))
     for _ in range(max_iter):
-        system = model.grid(parameters)
-        filled = complete(system, values, observed, filled, tol=1e-4)
-        bounds.append(evidence_bound(system, filled, observed) + model.log_prior(parameters))
-        gain = bounds[-1] - bounds[-2] if len(bounds) > 1 else np.inf
-        best = parameters if gain >= 0 else best
-        if gain < tol * observed.sum():
-            return Learned(best, tuple(bounds), True)
-        # The same draws in every round: rounds then differ by what was learned, not by luck.
-        random = np.random.default_rng(seed)
         draws = [
-            conditional_draw(system, observed, random, tol=1e-3) / np.sqrt(n_draws)
-            for _ in range(n_draws if not observed.all() else 0)
+            conditional_draw(imputed.system, observed, random, tol=1e-3) / np.sqrt(n_draws)
+            for _ in range(n_draws)
         ]
 
-        def likelihood(here: Parameters, tensors: Sequence[np.ndarray] = (filled, *draws)):
+        def likelihood(
+            here: Parameters, tensors: Sequence[np.ndarray] = (imputed.filled, *draws)
+        ) -> Gradients:
             return log_likelihood(model.grid(here), tensors)
 
-        parameters, _, _ = model.maximise(likelihood, parameters, _STEPS)
-    return Learned(parameters, tuple(bounds), False)
+        parameters, _, _ = model.maximise(likelihood, imputed.parameters, _STEPS)
+        proposal = _impute(tensor, model, parameters, imputed.filled)
+        gain = proposal.bound - imputed.bound
+        imputed = proposal if gain >= 0 else imputed
+        bounds.append(imputed.bound)
+        if gain < tol * observed.sum():
+            if n_draws in (0, _MOST_DRAWS):
+                return Learned(imputed.parameters, tuple(bounds), True)
+            n_draws = min(2 * n_draws, _MOST_DRAWS)
+    return Learned(imputed.parameters, tuple(bounds), False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Imputed:
+    """A grid whose gaps hold their conditional mean under these parameters."""
+
+    parameters: Parameters
+    system: KroneckerSystem
+    filled: np.ndarray
+    bound: float
+
+
+def _impute(
+    tensor: np.ndarray, model: Model, parameters: Parameters, guess: np.ndarray
+) -> _Imputed:
+    observed, system = np.isfinite(tensor), model.grid(parameters)
+    filled = complete(system, np.where(observed, tensor, 0.0), observed, guess, tol=1e-4)
+    bound = evidence_bound(system, filled, observed) + model.log_prior(parameters)
+    return _Imputed(parameters, system, filled, bound)
 
 
 def evidence_bound(system: KroneckerSystem, filled: np.ndarray, observed: np.ndarray) -> float:
