@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Tests run in two processes: more threads than cores make small linear algebra slower.
+export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: demo test check bench format clean
 
 .venv/.installed: pyproject.toml constraints.txt

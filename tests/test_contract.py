@@ -17,8 +17,10 @@ ALL_MODELS = [
     vaecp.NCP(rank=2, n_starts=2, max_iter=60, random_state=0),
     vaecp.HOSVD(rank=2, max_iter=30),
     vaecp.TuckerALS(rank=2, max_iter=30),
+    vaecp.FBCP(rank=3, n_starts=2, max_iter=60, random_state=0),
+    vaecp.InfTucker(rank=2, max_iter=5, random_state=0),
 ]
-ORDER_FREE = {"CPALS", "NCP", "HOSVD", "TuckerALS"}
+ORDER_FREE = {"CPALS", "NCP", "HOSVD", "TuckerALS", "FBCP"}
 """Methods whose result does not depend on the order of the entries."""
 
 each_model = pytest.mark.parametrize("model", ALL_MODELS, ids=lambda model: type(model).__name__)
@@ -151,6 +153,23 @@ def test_predictions_scale_and_shift_with_the_values(model, table, fitted):
 def test_a_pickled_model_predicts_the_same_bits(model, table, fitted):
     copy = pickle.loads(pickle.dumps(fitted(model)))
     np.testing.assert_array_equal(copy.predict(table.gaps), fitted(model).predict(table.gaps))
+
+
+@each_model
+def test_a_saved_model_predicts_the_same_bits_and_keeps_how_the_fit_went(
+    model, table, fitted, tmp_path
+):
+    original = fitted(model)
+    copy = vaecp.load(vaecp.save(original, tmp_path / "model.vaecp"))
+    for one, other in zip(
+        copy.predict(table.gaps, return_std=True),
+        original.predict(table.gaps, return_std=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert {name for name in vars(copy) if name.endswith("_")} == {
+        name for name in vars(original) if name.endswith("_")
+    }
 
 
 @each_model

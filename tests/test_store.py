@@ -116,7 +116,7 @@ def test_a_class_that_is_no_estimator_is_refused(saved):
 def test_a_file_that_lacks_a_tensor_is_refused(saved):
     content = described(saved)
     tensors = load_file(saved)
-    del tensors["row_mean.0"]
+    del tensors["fitted.row_mean.0"]
     save_file(tensors, saved, metadata={"vaecp": json.dumps(content)})
     with pytest.raises(ModelFileError, match="damaged vaecp model"):
         vaecp.load(saved)

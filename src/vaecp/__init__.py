@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vaecp.models.cp import NCP as NCP
     from vaecp.models.tucker import HOSVD as HOSVD
     from vaecp.models.tucker import TuckerALS as TuckerALS
+    from vaecp.models.fbcp import FBCP as FBCP
+    from vaecp.models.inftucker import InfTucker as InfTucker
     from vaecp.models.vaecp import VAECP as VAECP
     from vaecp.observations import Observations as Observations
     from vaecp.prediction import Prediction as Prediction
@@ -31,6 +33,8 @@ _HOMES = {
     "NCP": "vaecp.models.cp",
     "HOSVD": "vaecp.models.tucker",
     "TuckerALS": "vaecp.models.tucker",
+    "FBCP": "vaecp.models.fbcp",
+    "InfTucker": "vaecp.models.inftucker",
     "Observations": "vaecp.observations",
     "Prediction": "vaecp.prediction",
     "Completion": "vaecp.completion",

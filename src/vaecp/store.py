@@ -32,6 +32,17 @@ ESTIMATORS = {
     "InfTucker": "vaecp.models.inftucker",
 }
 
+DESCRIBED = {
+    "n_features_in_",
+    "feature_names_in_",
+    "mode_names_",
+    "value_name_",
+    "labels_",
+    "standardiser_",
+    "fitted_",
+}
+"""Attributes with a place of their own in the file; all others are how the fit went."""
+
 
 def save(model: TensorEstimator, path: str | os.PathLike) -> Path:
     """Write a fitted model to one file; it appears whole or not at all."""
@@ -55,8 +66,13 @@ def save(model: TensorEstimator, path: str | os.PathLike) -> Path:
             )
         ],
         "fitted": {
-            field.name: _pack(getattr(model.fitted_, field.name), field.name, tensors)
+            field.name: _pack(getattr(model.fitted_, field.name), f"fitted.{field.name}", tensors)
             for field in dataclasses.fields(model.fitted_)
+        },
+        "attributes": {
+            name: _pack(value, f"attributes.{name}", tensors)
+            for name, value in vars(model).items()
+            if name.endswith("_") and name not in DESCRIBED
         },
     }
     with whole_file(path) as temporary:
@@ -82,6 +98,8 @@ def load(path: str | os.PathLike) -> TensorEstimator:
         model.labels_ = tuple(_unpack_labels(packed, tensors) for packed in described["labels"])
         fields = {name: _unpack(packed, tensors) for name, packed in described["fitted"].items()}
         model.fitted_ = estimator.fitted_type(**fields)
+        for name, packed in described["attributes"].items():
+            setattr(model, name, _unpack(packed, tensors))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
             f"{path} is a damaged vaecp model ({type(error).__name__}: {error}): save it again."
