@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from vaecp.formats import read as read
     from vaecp.models.cp import CPALS as CPALS
     from vaecp.models.cp import NCP as NCP
-    from vaecp.models.tucker import HOSVD as HOSVD
-    from vaecp.models.tucker import TuckerALS as TuckerALS
     from vaecp.models.fbcp import FBCP as FBCP
     from vaecp.models.inftucker import InfTucker as InfTucker
+    from vaecp.models.tucker import HOSVD as HOSVD
+    from vaecp.models.tucker import TuckerALS as TuckerALS
     from vaecp.models.vaecp import VAECP as VAECP
     from vaecp.observations import Observations as Observations
     from vaecp.prediction import Prediction as Prediction

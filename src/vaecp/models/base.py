@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from sklearn.utils.validation import validate_data as check_names_and_width
 
 from vaecp.errors import ObservationError
-from vaecp.labels import columns_of, lookup
+from vaecp.labels import UNSEEN, columns_of, lookup
 from vaecp.observations import Observations, Standardiser, default_mode_names
 from vaecp.prediction import Prediction
 
@@ -88,6 +88,10 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         self.mode_names_ = observations.mode_names
         self.labels_ = observations.labels
         self.value_name_ = observations.value_name
+        self.observed_rows_ = tuple(
+            np.bincount(column, minlength=size) > 0
+            for column, size in zip(observations.indices.T, observations.shape, strict=True)
+        )
         self.standardiser_ = Standardiser.of(observations.values)
         standardised = observations.with_values(self.standardiser_.apply(observations.values))
         seed = check_random_state(self.random_state).randint(2**31)
@@ -105,7 +109,7 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def predict_at(self, indices: np.ndarray) -> Prediction:
         """Predict entries by coordinates; -1 stands for a label not seen in training."""
         check_is_fitted(self)
-        return self.fitted_.predict(np.asarray(indices)).in_units_of(self.standardiser_)
+        return self.fitted_.predict(self._known(indices)).in_units_of(self.standardiser_)
 
     def predictive(self, X: Any) -> Prediction:
         """Return the whole predictive distribution: mean, noise, ignorance, intervals."""
@@ -145,15 +149,18 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         columns = columns_of(X)
         check_names_and_width(self, X, reset=False, skip_check_array=True)
-        return np.stack(
-            [
-                lookup(column, labels, name)
-                for column, labels, name in zip(
-                    columns, self.labels_, self.mode_names_, strict=True
-                )
-            ],
-            axis=1,
-        )
+        indices = [
+            lookup(column, labels, name)
+            for column, labels, name in zip(columns, self.labels_, self.mode_names_, strict=True)
+        ]
+        return self._known(np.stack(indices, axis=1))
+
+    def _known(self, indices: Any) -> np.ndarray:
+        """Treat a row without any observed entry as what it is, a label not seen."""
+        indices = np.array(indices)
+        for mode, observed in enumerate(self.observed_rows_):
+            indices[~observed[indices[:, mode]], mode] = UNSEEN
+        return indices
 
 
 def check_at_least(name: str, value: Any, least: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from vaecp.models.base import Fitted, TensorEstimator
+from vaecp.models.base import Fitted, TensorEstimator, check_at_least
 from vaecp.models.fbcp_posterior import Posterior
 from vaecp.models.fbcp_search import search
 from vaecp.models.threads import threads_for
@@ -143,18 +143,11 @@ class FBCP(TensorEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # Where no label is seen twice, the evidence says that everything is noise.
-        tags.regressor_tags.poor_score = True
-        return tags
-
     def _fit_standardised(
         self, observations: Observations, random: np.random.Generator
     ) -> FittedFBCP:
         for name in ("rank", "n_starts", "max_iter"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: use an integer of at least 1.")
+            check_at_least(name, getattr(self, name), 1)
         with threads_for(len(observations) * self.rank**2):
             found = search(observations, self.rank, self.n_starts, self.max_iter, self.tol, random)
         self.rank_ = found.posterior.rank

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from vaecp.errors import ObservationError
-from vaecp.models.base import Fitted, TensorEstimator
+from vaecp.models.base import Fitted, TensorEstimator, check_at_least
 from vaecp.models.inftucker_learning import (
     Learned,
     Model,
@@ -204,8 +204,7 @@ class InfTucker(TensorEstimator):
 
     def _check(self) -> None:
         for name in ("rank", "max_iter", "n_draws"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}: use an integer of at least 1.")
+            check_at_least(name, getattr(self, name), 1)
         if not self.sparsity > 0:
             raise ValueError(f"sparsity is {self.sparsity}: use a positive number.")
         if self.kernel not in KERNELS:

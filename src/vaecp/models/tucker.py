@@ -103,12 +103,6 @@ class _Tucker(TensorEstimator):
     def _improve(array: np.ndarray, ranks: Sequence[int], before: Model | None) -> Model:
         """Fit the full array, starting from the model of the last filling."""
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A mode in which every label is seen once is one row here: nothing is memorised.
-        tags.regressor_tags.poor_score = True
-        return tags
-
     def _fit_standardised(self, observations: Observations, random: np.random.Generator) -> Fitted:
         check_at_least("max_iter", self.max_iter, 1)
         counts = [
