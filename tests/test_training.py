@@ -26,7 +26,7 @@ def test_with_a_linear_decoder_the_posterior_is_the_exact_gaussian_one(random):
     indices = np.argwhere(np.ones(layout.sizes))
     weights = random.normal(size=(2, rank))
     design = np.zeros((len(indices), layout.n_rows, rank))
-    for entry, (i, j) in enumerate(layout.row_ids(indices)):
+    for entry, (i, j) in enumerate(indices + np.asarray(layout.offsets)):
         design[entry, i], design[entry, j] = weights
     design = design.reshape(len(indices), -1)
     values = random.normal(size=len(indices))
@@ -43,9 +43,7 @@ def test_with_a_linear_decoder_the_posterior_is_the_exact_gaussian_one(random):
         jnp.log(noise_variance),
     )
     prior = Prior(jnp.zeros((1, rank)), jnp.zeros((1, rank)))
-    entries = Entries(
-        jnp.asarray(layout.row_ids(indices)), jnp.asarray(values), jnp.ones(len(values))
-    )
+    entries = Entries(jnp.asarray(indices), jnp.asarray(values), jnp.ones(len(values)))
     optimiser = optax.adam(optax.cosine_decay_schedule(0.05, 3000))
 
     def cost(rows, key):
@@ -117,7 +115,7 @@ def test_the_state_with_the_best_validation_rmse_is_restored(observations):
     # At this rate the error goes up and down: the last state is rarely the best.
     outcome = outcome_of(train, validation, n_epochs=40, rate=0.2)
     layout = Layout.of(observations.shape)
-    entries = Entries(*recipe.padded(validation.indices, validation.values, 36, layout))
+    entries = Entries(*recipe.padded(validation.indices, validation.values, 36))
     found = jax.vmap(lambda p: training._validation_rmse(p, entries, layout))(outcome.parameters)
     history = outcome.history["validation_rmse"]
     np.testing.assert_allclose(found, history.min(axis=0), rtol=1e-5)

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from vaecp.gather import take_rows
 from vaecp.layout import Layout
 
 
@@ -32,35 +33,27 @@ class Decoder(NamedTuple):
     product_weights: Array | None = None  # (R,)
 
 
-def decode(decoder: Decoder, rows: Array, layout: Layout, row_ids: Array) -> tuple[Array, Array]:
-    """Return the mean and the log-variance of entries, given the (n, D) rows they lie in."""
-    projected, own = _rows_of_entries(decoder, rows, layout, row_ids)
-    hidden = jnp.tanh(functools.reduce(operator.add, projected) + decoder.bias)
+def decode(decoder: Decoder, rows: Array, layout: Layout, indices: Array) -> tuple[Array, Array]:
+    """Return the mean and the log-variance of the entries at (n, D) indices."""
+    tables = layout.split(rows)
+    hidden = jnp.tanh(_pre_activation(decoder, tables, indices))
     mean = hidden @ decoder.mean_weights + decoder.mean_bias
     if decoder.product_weights is not None:
+        own = [take_rows(table, indices[:, mode]) for mode, table in enumerate(tables)]
         mean += functools.reduce(operator.mul, own) @ decoder.product_weights
     return mean, hidden @ decoder.scale_weights + decoder.scale_bias
 
 
-def _rows_of_entries(decoder: Decoder, rows: Array, layout: Layout, row_ids: Array):
-    """Per mode, W_d' u^d and u^d of every entry.
-
-    W'u is a sum over modes, so rows are projected once and gathered after, unless there are
-    fewer entries than rows.
-    """
-    n_hidden = decoder.bias.shape[0]
-    if layout.n_rows <= row_ids.size:
-        projected = jnp.concatenate(
-            [
-                table @ weights
-                for table, weights in zip(layout.split(rows), decoder.input_weights, strict=True)
-            ]
-        )
-        both = jnp.concatenate([projected, rows], axis=1)
-        gathered = [both[row_ids[:, mode]] for mode in range(layout.n_modes)]
-        return [g[:, :n_hidden] for g in gathered], [g[:, n_hidden:] for g in gathered]
-    own = [rows[row_ids[:, mode]] for mode in range(layout.n_modes)]
-    return [u @ w for u, w in zip(own, decoder.input_weights, strict=True)], own
+def _pre_activation(decoder: Decoder, tables: tuple[Array, ...], indices: Array) -> Array:
+    """W'u + b. It is a sum over modes, so rows are projected once, not once per entry."""
+    total = decoder.bias
+    for mode, table in enumerate(tables):
+        weights = decoder.input_weights[mode]
+        if table.shape[0] <= indices.shape[0]:
+            total = total + take_rows(table @ weights, indices[:, mode])
+        else:  # more rows than entries: project only the rows that are asked for
+            total = total + take_rows(table, indices[:, mode]) @ weights
+    return total
 
 
 def initial_decoder(

@@ -1,7 +1,6 @@
 """Where the rows of each mode lie in the one table that holds the rows of all modes.
 
-One table means one draw, one gather and one scatter per training step, whatever the number
-of modes.
+One table means one draw and one update per training step, whatever the number of modes.
 """
 
 from __future__ import annotations
@@ -59,10 +58,6 @@ class Layout:
                 for row, size in zip(per_mode, self.sizes, strict=True)
             ]
         )
-
-    def row_ids(self, indices: np.ndarray) -> np.ndarray:
-        """Turn (n, D) coordinates into (n, D) rows of the table."""
-        return (indices + np.asarray(self.offsets)).astype(np.int32)
 
     def row_weights(self, shape: tuple[int, ...]) -> np.ndarray:
         """1 for rows of the tensor, 0 for padding."""

@@ -28,7 +28,7 @@ class Parameters(NamedTuple):
 class Entries(NamedTuple):
     """Observed entries on the device; a weight of 0 marks padding."""
 
-    row_ids: Array  # (n, D), in the table of all rows
+    indices: Array  # (n, D)
     values: Array  # (n,)
     weights: Array  # (n,)
 
@@ -68,7 +68,7 @@ def batch_elbo(
 
     def log_probs(draw_key: Array) -> Array:
         rows = factors.sample(parameters.rows, draw_key)
-        outputs = decode(parameters.decoder, rows, layout, batch.row_ids)
+        outputs = decode(parameters.decoder, rows, layout, batch.indices)
         return batch.weights * likelihood.log_prob(outputs, batch.values)
 
     draws = jax.vmap(log_probs)(jax.random.split(key, n_draws))

@@ -29,13 +29,13 @@ class Moments(NamedTuple):
     ignorance_variance: np.ndarray
 
 
-def means(parameters: Parameters, layout: Layout, row_ids: np.ndarray) -> np.ndarray:
+def means(parameters: Parameters, layout: Layout, indices: np.ndarray) -> np.ndarray:
     """Average the members' means at the posterior means of the rows."""
-    return _in_chunks(lambda chunk: _means(parameters, layout, chunk), row_ids)
+    return _in_chunks(lambda chunk: _means(parameters, layout, chunk), indices)
 
 
 def moments(
-    parameters: Parameters, layout: Layout, row_ids: np.ndarray, seed: int, n_draws: int
+    parameters: Parameters, layout: Layout, indices: np.ndarray, seed: int, n_draws: int
 ) -> Moments:
     """Mean, noise and ignorance of every entry.
 
@@ -47,12 +47,12 @@ def moments(
     rank, n_members = parameters.rows.mean.shape[-1], parameters.decoder.bias.shape[0]
     normals = jnp.asarray(_balanced_normals(seed, n_draws, (n_members, layout.n_modes, rank)))
     noise, ignorance = _in_chunks(
-        lambda chunk: _variances(parameters, layout, chunk, normals), row_ids
+        lambda chunk: _variances(parameters, layout, chunk, normals), indices
     )
-    return Moments(means(parameters, layout, row_ids), noise, ignorance)
+    return Moments(means(parameters, layout, indices), noise, ignorance)
 
 
-def draws(parameters: Parameters, layout: Layout, row_ids: np.ndarray, seed: int, n_draws: int):
+def draws(parameters: Parameters, layout: Layout, indices: np.ndarray, seed: int, n_draws: int):
     """Joint draws: (n_draws, n) means and noise standard deviations of whole tensors.
 
     Draw i uses member i modulo their number, and one draw of every row.
@@ -64,7 +64,7 @@ def draws(parameters: Parameters, layout: Layout, row_ids: np.ndarray, seed: int
         member = jax.tree.map(lambda a, m=draw % n_members: a[m], parameters)
         pairs.append(
             _in_chunks(
-                lambda chunk, m=member, k=keys[draw]: _one_draw(m, layout, chunk, k), row_ids
+                lambda chunk, m=member, k=keys[draw]: _one_draw(m, layout, chunk, k), indices
             )
         )
     mean, log_variance = (np.stack(parts) for parts in zip(*pairs, strict=True))
@@ -72,21 +72,21 @@ def draws(parameters: Parameters, layout: Layout, row_ids: np.ndarray, seed: int
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _means(parameters: Parameters, layout: Layout, row_ids: Array) -> Array:
-    per_member = jax.vmap(lambda p: decode(p.decoder, p.rows.mean, layout, row_ids)[0])(parameters)
+def _means(parameters: Parameters, layout: Layout, indices: Array) -> Array:
+    per_member = jax.vmap(lambda p: decode(p.decoder, p.rows.mean, layout, indices)[0])(parameters)
     return per_member.mean(axis=0)
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _one_draw(parameters: Parameters, layout: Layout, row_ids: Array, key: Array):
-    return decode(parameters.decoder, factors.sample(parameters.rows, key), layout, row_ids)
+def _one_draw(parameters: Parameters, layout: Layout, indices: Array, key: Array):
+    return decode(parameters.decoder, factors.sample(parameters.rows, key), layout, indices)
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _variances(parameters: Parameters, layout: Layout, row_ids: Array, normals: Array):
+def _variances(parameters: Parameters, layout: Layout, indices: Array, normals: Array):
     def of_member(p: Parameters, normals: Array):
         rows = p.rows.mean + jnp.exp(0.5 * p.rows.log_variance) * layout.spread(normals)
-        return decode(p.decoder, rows, layout, row_ids)
+        return decode(p.decoder, rows, layout, indices)
 
     def add_draw(totals, normals):
         mean, log_variance = jax.vmap(of_member)(parameters, normals)
@@ -97,8 +97,8 @@ def _variances(parameters: Parameters, layout: Layout, row_ids: Array, normals: 
 
     # Squares are taken around the plug-in mean: in float32 a variance far smaller than the
     # squared mean would otherwise drown in rounding.
-    centre = _means(parameters, layout, row_ids)
-    zeros = jnp.zeros(row_ids.shape[0])
+    centre = _means(parameters, layout, indices)
+    zeros = jnp.zeros(indices.shape[0])
     (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), normals)
     n_draws = normals.shape[0]
     return noise / n_draws, jnp.maximum(second / n_draws - (first / n_draws) ** 2, 0.0)
@@ -111,11 +111,11 @@ def _balanced_normals(seed: int, n_draws: int, shape: tuple[int, ...]) -> np.nda
     return np.concatenate([half, -half]).astype(np.float32)
 
 
-def _in_chunks(function: Callable[[np.ndarray], Array | tuple], row_ids: np.ndarray):
-    """Apply a function of (CHUNK, D) row ids to any number of them."""
-    n_entries = len(row_ids)
-    padded = np.zeros((-(-max(n_entries, 1) // CHUNK) * CHUNK, row_ids.shape[1]), dtype=np.int32)
-    padded[:n_entries] = row_ids
+def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndarray):
+    """Apply a function of (CHUNK, D) indices to any number of them."""
+    n_entries = len(indices)
+    padded = np.zeros((-(-max(n_entries, 1) // CHUNK) * CHUNK, indices.shape[1]), dtype=np.int32)
+    padded[:n_entries] = indices
     parts = [
         jax.tree.map(np.asarray, function(padded[first : first + CHUNK]))
         for first in range(0, len(padded), CHUNK)

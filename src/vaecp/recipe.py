@@ -95,23 +95,21 @@ def problem(
     n_held_out = round_up(len(held_out[1]), at_least=32)
     place = functools.partial(jax.device_put, device=sharding)
     return training.Problem(
-        training=Entries(
-            *map(place, padded(train.indices[order], train.values[order], n_entries, layout))
-        ),
-        validation=Entries(*map(place, padded(*held_out, n_held_out, layout))),
+        training=Entries(*map(place, padded(train.indices[order], train.values[order], n_entries))),
+        validation=Entries(*map(place, padded(*held_out, n_held_out))),
         row_weights=place(layout.row_weights(train.shape)),
     )
 
 
-def padded(indices: np.ndarray, values: Any, size: int, layout: Layout) -> tuple[np.ndarray, ...]:
-    """Return the row ids, values and weights of `Entries`, with entries of weight 0 at the end."""
+def padded(indices: np.ndarray, values: Any, size: int) -> tuple[np.ndarray, ...]:
+    """Return the indices, values and weights of `Entries`, with entries of weight 0 at the end."""
     n_entries, n_modes = indices.shape
-    row_ids = np.zeros((size, n_modes), dtype=np.int32)
-    row_ids[:n_entries] = layout.row_ids(indices)
+    padded_indices = np.zeros((size, n_modes), dtype=np.int32)
+    padded_indices[:n_entries] = indices
     padded_values, weights = np.zeros((2, size), dtype=np.float32)
     padded_values[:n_entries] = values
     weights[:n_entries] = 1.0
-    return row_ids, padded_values, weights
+    return padded_indices, padded_values, weights
 
 
 @dataclass(frozen=True)
@@ -138,9 +136,7 @@ def _initial_states(
     keys: Array, weight_precisions: Array, layout: Layout, architecture: Architecture
 ) -> training.State:
     def one(key: Array, weight_precision: Array) -> training.State:
-        start_key, training_key = jax.random.split(key)
-        parameters = _initial_parameters(start_key, layout, architecture)
-        return training.start(parameters, training_key, weight_precision)
+        return training.start(_initial_parameters(key, layout, architecture), weight_precision)
 
     return jax.vmap(one)(keys, weight_precisions)
 

@@ -59,7 +59,6 @@ class State(NamedTuple):
 
     parameters: Parameters
     moments: optax.OptState
-    key: Array
     weight_precision: Array
     best: Parameters
     best_rmse: Array
@@ -85,12 +84,11 @@ class Outcome:
     stopped_early: bool
 
 
-def start(parameters: Parameters, key: Array, weight_precision: Array) -> State:
+def start(parameters: Parameters, weight_precision: Array) -> State:
     """Stand at the first step; `parameters` belong to one member."""
     return State(
         parameters=parameters,
         moments=ADAM.init(ravel_pytree(parameters)[0]),
-        key=key,
         weight_precision=weight_precision,
         best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
         best_rmse=jnp.asarray(jnp.inf),
@@ -111,7 +109,8 @@ def train(
     """Train every member until the schedule ends, or none improves for `patience` epochs.
 
     With validation entries the state with the best validation RMSE is returned, otherwise
-    the last one. `random` shuffles the batches; members see the same ones.
+    the last one. `random` shuffles the batches; members see the same ones, with the
+    same noise.
     """
     n_epochs, n_entries = len(schedule.learning_rate), problem.training.values.shape[0]
     chunks: list[Epoch] = []
@@ -119,7 +118,8 @@ def train(
     for first in range(0, n_epochs, EPOCHS_PER_CHUNK):
         part = Schedule(*(a[first : first + EPOCHS_PER_CHUNK] for a in schedule))
         batches = np.stack([_shuffled(n_entries, loop, random) for _ in part.learning_rate])
-        states, epochs = _run_chunk(states, problem, part, batches, loop)
+        key = jax.random.key(random.integers(2**31))
+        states, epochs = _run_chunk(states, problem, part, batches, key, loop)
         chunks.append(jax.tree.map(lambda a: np.asarray(a).T, epochs))
         _refuse_non_finite(chunks[-1], first, schedule)
         if on_chunk is not None:
@@ -140,31 +140,34 @@ def _shuffled(n_entries: int, loop: Loop, random: np.random.Generator) -> np.nda
 
 
 @functools.partial(jax.jit, static_argnames="loop", donate_argnums=0)
-def _run_chunk(states: State, problem: Problem, schedule: Schedule, batches: Array, loop: Loop):
+def _run_chunk(states: State, problem: Problem, schedule: Schedule, batches, key, loop: Loop):
+    # Members share their random numbers, which cost as much as a third of a step: they start
+    # apart, so what is the same noise means something else to each.
+    keys = jax.random.split(key, batches.shape[:2])
+
     def run(state: State) -> tuple[State, Epoch]:
         return jax.lax.scan(
-            lambda state, inputs: _epoch(state, problem, *inputs, loop), state, (schedule, batches)
+            lambda state, inputs: _epoch(state, problem, *inputs, loop),
+            state,
+            (schedule, batches, keys),
         )
 
     return jax.vmap(run)(states)
 
 
-def _epoch(state: State, problem: Problem, settings: Schedule, batches: Array, loop: Loop):
-    key, step_key = jax.random.split(state.key)
-    step_keys = jax.random.split(step_key, batches.shape[0])
+def _epoch(state: State, problem: Problem, settings: Schedule, batches, keys, loop: Loop):
     rates = _rates(state.parameters, settings)
 
     def step(carry, inputs):
         return _step(carry, inputs, problem, settings, rates, state.weight_precision, loop)
 
     carry = (state.parameters, state.moments)
-    (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, step_keys))
+    (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
     rmse = _validation_rmse(parameters, problem.validation, loop.layout)
     better = (rmse <= state.best_rmse) | ~jnp.any(problem.validation.weights > 0)
     state = State(
         parameters=parameters,
         moments=moments,
-        key=key,
         weight_precision=state.weight_precision,
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, state.best),
         best_rmse=jnp.where(better, rmse, state.best_rmse),
@@ -219,7 +222,7 @@ def _take_blocks(entries: Entries, blocks: Array, block_size: int) -> Entries:
 
 def _validation_rmse(parameters: Parameters, validation: Entries, layout: Layout) -> Array:
     """RMSE at the posterior means of the rows."""
-    mean, _ = decode(parameters.decoder, parameters.rows.mean, layout, validation.row_ids)
+    mean, _ = decode(parameters.decoder, parameters.rows.mean, layout, validation.indices)
     squares = validation.weights * (validation.values - mean) ** 2
     return jnp.sqrt(squares.sum() / jnp.maximum(validation.weights.sum(), 1.0))
 

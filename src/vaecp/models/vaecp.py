@@ -73,7 +73,7 @@ class FittedVAECP(Fitted):
         return tuple(mean[0, :-1] for mean in self.row_mean)
 
     def _at(self, indices: np.ndarray) -> tuple[Parameters, Layout, np.ndarray]:
-        """Lay the rows out in one table, and find the entries' rows in it."""
+        """Lay the rows out in one table, that of unseen labels (-1) at the end of each mode."""
         layout = Layout.of(tuple(table.shape[1] for table in self.row_mean))
         parameters = Parameters(
             Rows(
@@ -84,7 +84,7 @@ class FittedVAECP(Fitted):
             Decoder(**jax.tree.map(jnp.asarray, self.decoder)),
         )
         unseen = np.array([table.shape[1] - 1 for table in self.row_mean])
-        return parameters, layout, layout.row_ids(np.where(indices < 0, unseen, indices))
+        return parameters, layout, np.where(indices < 0, unseen, indices)
 
 
 class VAECP(TensorEstimator):
