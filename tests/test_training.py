@@ -74,7 +74,16 @@ def observations(random) -> Observations:
     return Observations.from_array(rows @ columns.T)
 
 
-def outcome_of(observations, validation=None, *, n_epochs=20, rate=0.01, **options):
+def outcome_of(
+    observations,
+    validation=None,
+    *,
+    n_epochs=20,
+    rate=0.01,
+    scale_from=1.0,
+    kl_warmup=0.4,
+    **options,
+):
     layout = Layout.of(observations.shape)
     random = np.random.default_rng(0)
     return training.train(
@@ -87,7 +96,7 @@ def outcome_of(observations, validation=None, *, n_epochs=20, rate=0.01, **optio
             random=random,
             sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]),
         ),
-        recipe.schedule(n_epochs, rate, decay=False, kl_warmup=0.4, scale_from=0.8),
+        recipe.phases(n_epochs, rate, decay=False, kl_warmup=kl_warmup, scale_from=scale_from),
         training.Loop(layout, batch_size=64, block_size=16),
         random,
         **options,
@@ -116,7 +125,9 @@ def test_the_state_with_the_best_validation_rmse_is_restored(observations):
     outcome = outcome_of(train, validation, n_epochs=40, rate=0.2)
     layout = Layout.of(observations.shape)
     entries = Entries(*recipe.padded(validation.indices, validation.values, 36))
-    found = jax.vmap(lambda p: training._validation_rmse(p, entries, layout))(outcome.parameters)
+    found, _ = jax.vmap(lambda p: training._validation_losses(p, entries, layout))(
+        outcome.parameters
+    )
     history = outcome.history["validation_rmse"]
     np.testing.assert_allclose(found, history.min(axis=0), rtol=1e-5)
     assert (history.min(axis=0) < history[-1]).any()
@@ -135,17 +146,47 @@ def test_a_run_that_turns_non_finite_stops_with_a_remedy(observations):
         outcome_of(observations, rate=1e8)
 
 
-def test_after_the_switch_only_the_variance_head_moves():
-    schedule = recipe.schedule(10, 0.1, decay=False, kl_warmup=0.4, scale_from=0.8)
-    np.testing.assert_allclose(schedule.learning_rate, [0.1] * 8 + [0] * 2)
-    np.testing.assert_allclose(schedule.scale_learning_rate, [0] * 8 + [0.1] * 2)
-    np.testing.assert_allclose(schedule.kl_weight, [0, 0.25, 0.5, 0.75] + [1] * 6)
+def test_the_variance_head_is_trained_last_and_alone_from_the_best_state(observations):
+    train, validation = observations.split(0.25, 0)
+    settings = {"rate": 0.2, "kl_warmup": 0.0}
+    mean_only = outcome_of(train, validation, n_epochs=30, scale_from=1.0, **settings).parameters
+    # 30 of 40 epochs are the same, and the rest may move the variance head alone
+    both = outcome_of(train, validation, n_epochs=40, scale_from=0.75, **settings).parameters
+    assert (np.abs(both.decoder.scale_weights) > 0).any()
+    assert (mean_only.decoder.scale_weights == 0).all()
+    both = both._replace(
+        decoder=both.decoder._replace(
+            scale_weights=mean_only.decoder.scale_weights, scale_bias=mean_only.decoder.scale_bias
+        )
+    )
+    for one, other in zip(jax.tree.leaves(both), jax.tree.leaves(mean_only), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
-def test_every_entry_is_in_one_batch_of_an_epoch():
-    loop = training.Loop(Layout((4, 4)), batch_size=32, block_size=16)
-    blocks = training._shuffled(96, loop, np.random.default_rng(0))
-    assert blocks.shape == (3, 2)
+def test_phases_warm_the_kl_up_and_hand_over_to_the_variance_head():
+    mean, scale = recipe.phases(10, 0.1, decay=False, kl_warmup=0.4, scale_from=0.8)
+    np.testing.assert_allclose(mean.learning_rate, [0.1] * 8)
+    np.testing.assert_allclose(mean.scale_learning_rate, [0.0] * 8)
+    np.testing.assert_allclose(mean.kl_weight, [0, 0.25, 0.5, 0.75] + [1] * 4)
+    np.testing.assert_allclose(scale.learning_rate, [0.0] * 2)
+    np.testing.assert_allclose(scale.scale_learning_rate, [0.1] * 2)
+    (together,) = recipe.phases(5, 0.1, decay=False, kl_warmup=0.0, scale_from=0.0)
+    np.testing.assert_allclose(together.scale_learning_rate, [0.1] * 5)
+    np.testing.assert_allclose(together.kl_weight, [1.0] * 5)
+
+
+def test_epochs_that_pad_the_last_chunk_leave_no_trace(observations):
+    outcome = outcome_of(observations, n_epochs=13)
+    assert outcome.history["elbo"].shape == (13, 2)
+    assert np.isfinite(outcome.history["elbo"]).all()
+
+
+def test_every_entry_is_in_one_batch_of_an_epoch(observations):
+    loop = training.Loop(Layout((4, 4)), batch_size=32, block_size=16, epochs_per_chunk=2)
     entries = Entries(jnp.zeros((96, 2), jnp.int32), jnp.arange(96.0), jnp.ones(96))
-    seen = [training._take_blocks(entries, batch, 16).values for batch in blocks]
-    np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(96))
+    problem = training.Problem(entries, entries, jnp.ones(8))
+    epochs = training._shuffled(problem, loop, np.random.default_rng(0))
+    assert epochs.shape == (2, 3, 2)
+    for blocks in epochs:
+        seen = [training._take_blocks(entries, batch, 16).values for batch in blocks]
+        np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(96))

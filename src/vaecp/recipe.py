@@ -49,28 +49,34 @@ def choose_epochs(n_entries: int, batch_size: int) -> int:
     return int(np.clip(TOTAL_STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
 
 
-def schedule(
+def choose_epochs_per_chunk(n_entries: int, batch_size: int) -> int:
+    """Come back to Python often enough to show progress, seldom enough not to matter."""
+    return int(np.clip(2_000 * batch_size // n_entries, 1, 10))
+
+
+def phases(
     n_epochs: int, learning_rate: float, *, decay: bool, kl_warmup: float, scale_from: float
-) -> training.Schedule:
+) -> list[training.Phase]:
     """Per-epoch rates and KL weights.
 
     Up to `scale_from` the mean is trained under one shared noise level; after it the variance
     head alone. At 0 both are trained together all the way.
     """
-    if scale_from > 0:
-        switch = round(scale_from * n_epochs)
-        mean_rate = np.concatenate(
-            [_rates(learning_rate, switch, decay), np.zeros(n_epochs - switch)]
-        )
-        scale_rate = np.concatenate(
-            [np.zeros(switch), _rates(learning_rate, n_epochs - switch, decay)]
-        )
-    else:
-        mean_rate = scale_rate = _rates(learning_rate, n_epochs, decay)
-    ramp = np.arange(n_epochs) / (kl_warmup * n_epochs) if kl_warmup > 0 else np.ones(n_epochs)
-    return training.Schedule(
-        *(a.astype(np.float32) for a in (mean_rate, scale_rate, np.minimum(ramp, 1.0)))
-    )
+    n_mean = round(scale_from * n_epochs) if scale_from > 0 else n_epochs
+    ramp = np.arange(n_mean) / (kl_warmup * n_epochs) if kl_warmup > 0 else np.ones(n_mean)
+    rate = _rates(learning_rate, n_mean, decay)
+    together = scale_from == 0
+    found = [_phase(rate, rate * together, np.minimum(ramp, 1.0), judged_by_nll=False)]
+    n_scale = n_epochs - n_mean
+    if n_scale:
+        rate = _rates(learning_rate, n_scale, decay)
+        found.append(_phase(0 * rate, rate, np.ones(n_scale), judged_by_nll=True))
+    return found
+
+
+def _phase(*settings: np.ndarray, judged_by_nll: bool) -> training.Phase:
+    judged = np.full(len(settings[0]), judged_by_nll)
+    return training.Phase(*(np.asarray(a, dtype=np.float32) for a in (*settings, judged)))
 
 
 def _rates(peak: float, n_epochs: int, decay: bool) -> np.ndarray:

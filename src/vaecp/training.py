@@ -8,7 +8,7 @@ progress and to stop.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -22,9 +22,8 @@ from jax.flatten_util import ravel_pytree
 from vaecp.decoder import decode
 from vaecp.errors import TrainingError
 from vaecp.layout import Layout
-from vaecp.objective import Entries, Parameters, batch_elbo, weight_penalty
+from vaecp.objective import GAUSSIAN, Entries, Parameters, batch_elbo, weight_penalty
 
-EPOCHS_PER_CHUNK = 10
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 
 
@@ -36,14 +35,16 @@ class Loop:
     batch_size: int
     block_size: int  # entries that are shuffled as one
     n_draws: int = 1
+    epochs_per_chunk: int = 10
 
 
-class Schedule(NamedTuple):
-    """Per-epoch settings, (epochs,) arrays."""
+class Phase(NamedTuple):
+    """Per-epoch settings, (epochs,) arrays, of one stretch of training."""
 
     learning_rate: np.ndarray
     scale_learning_rate: np.ndarray  # of the variance head
     kl_weight: np.ndarray
+    judged_by_nll: np.ndarray  # 1: the best state has the lowest validation NLL; 0: RMSE
 
 
 class Problem(NamedTuple):
@@ -61,7 +62,7 @@ class State(NamedTuple):
     moments: optax.OptState
     weight_precision: Array
     best: Parameters
-    best_rmse: Array
+    best_loss: Array
     epochs_since_best: Array
 
 
@@ -73,6 +74,7 @@ class Epoch(NamedTuple):
     kl: Array
     noise_std: Array
     validation_rmse: Array
+    validation_nll: Array
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def start(parameters: Parameters, weight_precision: Array) -> State:
         moments=ADAM.init(ravel_pytree(parameters)[0]),
         weight_precision=weight_precision,
         best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
-        best_rmse=jnp.asarray(jnp.inf),
+        best_loss=jnp.asarray(jnp.inf),
         epochs_since_best=jnp.asarray(0),
     )
 
@@ -99,48 +101,69 @@ def start(parameters: Parameters, weight_precision: Array) -> State:
 def train(
     states: State,
     problem: Problem,
-    schedule: Schedule,
+    phases: Sequence[Phase],
     loop: Loop,
     random: np.random.Generator,
     *,
     patience: int | None = None,
     on_chunk: Callable[[int, dict[str, np.ndarray]], None] | None = None,
 ) -> Outcome:
-    """Train every member until the schedule ends, or none improves for `patience` epochs.
+    """Train every member through the phases, each from the best state of the one before.
 
-    With validation entries the state with the best validation RMSE is returned, otherwise
-    the last one. `random` shuffles the batches; members see the same ones, with the
-    same noise.
+    With validation entries the best state is the one that does best there, otherwise the last.
+    A phase ends early when no member has improved for `patience` epochs. `random` shuffles the
+    batches; members see the same ones, with the same noise.
     """
-    n_epochs, n_entries = len(schedule.learning_rate), problem.training.values.shape[0]
     chunks: list[Epoch] = []
-    stopped_early = False
-    for first in range(0, n_epochs, EPOCHS_PER_CHUNK):
-        part = Schedule(*(a[first : first + EPOCHS_PER_CHUNK] for a in schedule))
-        batches = np.stack([_shuffled(n_entries, loop, random) for _ in part.learning_rate])
-        key = jax.random.key(random.integers(2**31))
-        states, epochs = _run_chunk(states, problem, part, batches, key, loop)
-        chunks.append(jax.tree.map(lambda a: np.asarray(a).T, epochs))
-        _refuse_non_finite(chunks[-1], first, schedule)
-        if on_chunk is not None:
-            on_chunk(first + len(chunks[-1].elbo), chunks[-1]._asdict())
-        if patience is not None and int(states.epochs_since_best.min()) >= patience:
-            stopped_early = first + EPOCHS_PER_CHUNK < n_epochs
-            break
+    n_done, stopped_early = 0, False
+    for number, phase in enumerate(phases):
+        states = _restarted(states) if number else states
+        for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
+            batches = _shuffled(problem, loop, random)
+            key = jax.random.key(random.integers(2**31))
+            states, epochs = _run_chunk(states, problem, part, batches, key, loop)
+            chunks.append(jax.tree.map(lambda a, n=n_epochs: np.asarray(a).T[:n], epochs))
+            _refuse_non_finite(chunks[-1], n_done, part)
+            n_done += n_epochs
+            if on_chunk is not None:
+                on_chunk(n_done, chunks[-1]._asdict())
+            if patience is not None and int(states.epochs_since_best.min()) >= patience:
+                stopped_early = True
+                break
     history = {
         term: np.concatenate([chunk._asdict()[term] for chunk in chunks]) for term in Epoch._fields
     }
     return Outcome(states.best, history, stopped_early)
 
 
-def _shuffled(n_entries: int, loop: Loop, random: np.random.Generator) -> np.ndarray:
-    """Order of the blocks in one epoch: (batches, blocks per batch)."""
-    order = random.permutation(n_entries // loop.block_size).astype(np.int32)
-    return order.reshape(-1, loop.batch_size // loop.block_size)
+@functools.partial(jax.jit, donate_argnums=0)
+def _restarted(states: State) -> State:
+    """Stand at the best state found so far, with nothing behind."""
+    return jax.vmap(start)(states.best, states.weight_precision)
+
+
+def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
+    """Cut a phase into pieces of one length, which share a program, the last padded.
+
+    Epochs of padding have a rate of 0 and change nothing.
+    """
+    n_epochs = len(phase.learning_rate)
+    for first in range(0, n_epochs, length):
+        piece = Phase(*(a[first : first + length] for a in phase))
+        n_missing = length - len(piece.learning_rate)
+        yield Phase(*(np.pad(a, (0, n_missing)) for a in piece)), length - n_missing
+
+
+def _shuffled(problem: Problem, loop: Loop, random: np.random.Generator) -> np.ndarray:
+    """Order of the blocks in a chunk: (epochs, batches, blocks per batch)."""
+    n_blocks = problem.training.values.shape[0] // loop.block_size
+    orders = [random.permutation(n_blocks) for _ in range(loop.epochs_per_chunk)]
+    blocks_per_batch = loop.batch_size // loop.block_size
+    return np.stack(orders).astype(np.int32).reshape(len(orders), -1, blocks_per_batch)
 
 
 @functools.partial(jax.jit, static_argnames="loop", donate_argnums=0)
-def _run_chunk(states: State, problem: Problem, schedule: Schedule, batches, key, loop: Loop):
+def _run_chunk(states: State, problem: Problem, phase: Phase, batches, key, loop: Loop):
     # Members share their random numbers, which cost as much as a third of a step: they start
     # apart, so what is the same noise means something else to each.
     keys = jax.random.split(key, batches.shape[:2])
@@ -149,13 +172,13 @@ def _run_chunk(states: State, problem: Problem, schedule: Schedule, batches, key
         return jax.lax.scan(
             lambda state, inputs: _epoch(state, problem, *inputs, loop),
             state,
-            (schedule, batches, keys),
+            (phase, batches, keys),
         )
 
     return jax.vmap(run)(states)
 
 
-def _epoch(state: State, problem: Problem, settings: Schedule, batches, keys, loop: Loop):
+def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop: Loop):
     rates = _rates(state.parameters, settings)
 
     def step(carry, inputs):
@@ -163,14 +186,15 @@ def _epoch(state: State, problem: Problem, settings: Schedule, batches, keys, lo
 
     carry = (state.parameters, state.moments)
     (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
-    rmse = _validation_rmse(parameters, problem.validation, loop.layout)
-    better = (rmse <= state.best_rmse) | ~jnp.any(problem.validation.weights > 0)
+    rmse, nll = _validation_losses(parameters, problem.validation, loop.layout)
+    loss = jnp.where(settings.judged_by_nll > 0, nll, rmse)
+    better = (loss <= state.best_loss) | ~jnp.any(problem.validation.weights > 0)
     state = State(
         parameters=parameters,
         moments=moments,
         weight_precision=state.weight_precision,
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, state.best),
-        best_rmse=jnp.where(better, rmse, state.best_rmse),
+        best_loss=jnp.where(better, loss, state.best_loss),
         epochs_since_best=jnp.where(better, 0, state.epochs_since_best + 1),
     )
     epoch = Epoch(
@@ -179,6 +203,7 @@ def _epoch(state: State, problem: Problem, settings: Schedule, batches, keys, lo
         kl=kl.mean(),
         noise_std=jnp.exp(0.5 * parameters.decoder.scale_bias),
         validation_rmse=rmse,
+        validation_nll=nll,
     )
     return state, epoch
 
@@ -203,7 +228,7 @@ def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop)
     return (unravel(moved), moments), (bound.log_likelihood, bound.kl)
 
 
-def _rates(parameters: Parameters, settings: Schedule) -> Array:
+def _rates(parameters: Parameters, settings: Phase) -> Array:
     """A learning rate per parameter: the variance head has its own schedule."""
     rates = jax.tree.map(lambda p: jnp.full_like(p, settings.learning_rate), parameters)
     scale_weights = jnp.full_like(parameters.decoder.scale_weights, settings.scale_learning_rate)
@@ -220,19 +245,20 @@ def _take_blocks(entries: Entries, blocks: Array, block_size: int) -> Entries:
     return Entries(*(take(array) for array in entries))
 
 
-def _validation_rmse(parameters: Parameters, validation: Entries, layout: Layout) -> Array:
-    """RMSE at the posterior means of the rows."""
-    mean, _ = decode(parameters.decoder, parameters.rows.mean, layout, validation.indices)
-    squares = validation.weights * (validation.values - mean) ** 2
-    return jnp.sqrt(squares.sum() / jnp.maximum(validation.weights.sum(), 1.0))
+def _validation_losses(parameters: Parameters, validation: Entries, layout: Layout):
+    """RMSE and mean negative log-likelihood at the posterior means of the rows."""
+    outputs = decode(parameters.decoder, parameters.rows.mean, layout, validation.indices)
+    share = validation.weights / jnp.maximum(validation.weights.sum(), 1.0)
+    rmse = jnp.sqrt(share @ (validation.values - outputs[0]) ** 2)
+    return rmse, -share @ GAUSSIAN.log_prob(outputs, validation.values)
 
 
-def _refuse_non_finite(epochs: Epoch, first: int, schedule: Schedule) -> None:
+def _refuse_non_finite(epochs: Epoch, n_done: int, phase: Phase) -> None:
     broken = ~np.isfinite(epochs.elbo)
     if broken.any():
-        epoch = first + int(np.argmax(broken.any(axis=1)))
-        rate = float(schedule.learning_rate[epoch])
+        epoch = int(np.argmax(broken.any(axis=1)))
+        rate = float(max(phase.learning_rate[epoch], phase.scale_learning_rate[epoch]))
         raise TrainingError(
-            f"training turned non-finite in epoch {epoch + 1} at learning rate {rate:.2g}: fit again "
-            f"with a smaller one, such as learning_rate={rate / 10:.1g}."
+            f"training turned non-finite in epoch {n_done + epoch + 1} at learning rate {rate:.2g}: "
+            f"fit again with a smaller one, such as learning_rate={rate / 10:.1g}."
         )

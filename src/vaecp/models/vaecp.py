@@ -254,8 +254,14 @@ class VAECP(TensorEstimator):
         seed = int(random.integers(2**31))
         train, validation = _held_out(observations, self.validation_fraction, seed)
         batch_size = self.batch_size or recipe.choose_batch_size(len(train))
-        block_size = recipe.choose_block_size(len(train), batch_size)
         layout = Layout.of(observations.shape)
+        loop = training.Loop(
+            layout,
+            batch_size,
+            recipe.choose_block_size(len(train), batch_size),
+            self.n_draws,
+            recipe.choose_epochs_per_chunk(len(train), batch_size),
+        )
         n_epochs = self.max_epochs or recipe.choose_epochs(len(train), batch_size)
         architecture = recipe.Architecture(
             self.rank,
@@ -278,14 +284,14 @@ class VAECP(TensorEstimator):
                     random=random,
                     sharding=jax.sharding.SingleDeviceSharding(device),
                 ),
-                recipe.schedule(
+                recipe.phases(
                     n_epochs,
                     self.learning_rate,
                     decay=self.decay,
                     kl_warmup=self.kl_warmup,
                     scale_from=self.scale_from,
                 ),
-                training.Loop(layout, batch_size, block_size, self.n_draws),
+                loop,
                 random,
                 patience=self.patience,
                 on_chunk=on_chunk,
