@@ -486,3 +486,29 @@ def test_published_matlab_tensors_have_their_published_sizes():
         assert read(DATA / "fia" / "fia.mat", variable="X").shape == (12, 100, 89)
     with pytest.raises(FormatError, match=r"'X', 'y'.*variable='X'"):
         read(DATA / "amino" / "claus.mat")
+
+
+def test_a_wide_table_is_refused_with_the_option_that_reads_it(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("sample,250,260.5\na,1,2\nb,3,\n")
+    with pytest.raises(FormatError, match=r"called by numbers.*--wide"):
+        read(path)
+    observations = read(path, wide="wavelength")
+    assert observations.mode_names == ("sample", "wavelength")
+    np.testing.assert_array_equal(observations.labels[1], [250.0, 260.5])
+    np.testing.assert_array_equal(observations.to_array(), [[1, 2], [3, np.nan]])
+
+
+@pytest.mark.parametrize("modes", [("a", "v"), ("a", "a")])
+def test_a_column_that_is_asked_for_twice_is_refused(tmp_path, modes):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,v\nx,y,1\nx,z,2\n")
+    with pytest.raises(FormatError, match="is asked for twice"):
+        read(path, modes=modes)
+
+
+def test_wide_is_refused_where_there_is_no_header(tmp_path):
+    path = tmp_path / "array.npy"
+    np.save(path, np.ones((2, 2)))
+    with pytest.raises(FormatError, match="only tables have a header"):
+        read(path, wide="wavelength")

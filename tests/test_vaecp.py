@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 from vaecp import VAECP, Observations, metrics
 
-SMALL = VAECP(rank=3, hidden=8, n_members=2, max_epochs=100, random_state=0)
+SMALL = VAECP(rank=3, hidden=8, n_members=2, max_epochs=300, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +76,14 @@ def test_total_variance_is_noise_plus_ignorance(fitted, table):
     )
 
 
-def test_draws_have_the_predicted_mean_and_spread(fitted, table):
+def test_draws_spread_as_the_intervals_say(fitted, table):
     keys = table[0].iloc[::40]
-    prediction = fitted.predictive(keys)
-    draws = fitted.sample(keys, n=400, random_state=0)
-    assert draws.shape == (400, len(keys))
-    np.testing.assert_allclose(
-        draws.mean(axis=0), prediction.mean, atol=5 * prediction.std.max() / np.sqrt(400)
-    )
-    np.testing.assert_allclose(draws.std(axis=0), prediction.std, rtol=0.35)
+    draws = fitted.sample(keys, n=1000, random_state=0)
+    assert draws.shape == (1000, len(keys))
+    for coverage in (0.5, 0.9):
+        low, high = fitted.predict_interval(keys, coverage)
+        inside = np.mean((low <= draws) & (draws <= high))
+        assert inside == pytest.approx(coverage, abs=0.08)
 
 
 def test_intervals_cover_as_often_as_they_say_on_data_drawn_from_the_model(random):
@@ -133,9 +132,9 @@ def test_paper_fits_and_predicts(table):
 
 def test_history_is_a_table_of_epochs_and_members(fitted):
     history = fitted.history_
-    assert len(history) == 100 * 2
+    assert len(history) == 300 * 2
     assert {"epoch", "member", "elbo", "kl", "validation_rmse"} <= set(history.columns)
-    assert fitted.n_iter_ == 100
+    assert fitted.n_iter_ == 300
 
 
 @pytest.mark.parametrize(
@@ -156,3 +155,23 @@ def test_a_table_fitted_by_names_refuses_other_columns(table):
     assert np.isfinite(model.predict(keys)).all()
     with pytest.raises(ValueError, match="same order as they were in fit"):
         model.predict(keys[["time", "sample", "wavelength"]])
+
+
+def test_members_near_cp_do_no_harm_where_the_data_are_cp(table):
+    keys, values = table
+    held_out = np.random.default_rng(1).random(len(values)) < 0.2
+    model = clone(SMALL).set_params(cp_start=1.0).fit(keys[~held_out], values[~held_out])
+    assert model.score(keys[held_out], values[held_out]) > 0.95
+
+
+def test_members_that_are_far_off_lose_their_say(fitted):
+    weights = fitted.fitted_.member_weights
+    assert weights.sum() == pytest.approx(1)
+    assert (weights >= 0).all()
+
+
+def test_an_entry_of_which_no_label_is_known_is_as_uncertain_as_the_values(fitted, table):
+    _, values = table
+    nowhere = pd.DataFrame({"sample": ["zoe"], "wavelength": [-1.0], "time": [-1]})
+    prediction = fitted.predictive(nowhere)
+    assert prediction.std[0] > 0.7 * values.std()

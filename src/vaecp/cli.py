@@ -118,6 +118,10 @@ def complete(
     variable: Annotated[
         str | None, typer.Option(help="Which array of a .npz, .mat or .nc file.")
     ] = None,
+    wide: Annotated[
+        str | None,
+        typer.Option(help="The header holds labels of this mode: one column per label."),
+    ] = None,
     absent: Annotated[
         Absent, typer.Option(help="What an entry that is not listed is.")
     ] = Absent.unknown,
@@ -140,6 +144,8 @@ def complete(
     if save is not None:
         check_target(save)
     _refuse_overwriting(source, output, save)
+    if save is not None and save.resolve() == output.resolve():
+        raise FormatError(f"{save}: is named for the table and for the model: name two files.")
     observations = read(
         source,
         modes=[name.strip() for name in modes.split(",")] if modes else None,
@@ -147,6 +153,7 @@ def complete(
         variable=variable,
         absent=absent.value,
         duplicates=duplicates.value,
+        wide=wide,
     )
     from vaecp.completion import complete as complete_tensor
 
@@ -169,6 +176,8 @@ def complete(
     }
     if save is not None:
         summary["model"] = str(save)
+    if not result.model.standardiser_.scale:
+        summary["note"] = "all observed values are equal, so nothing is known of their spread"
     _print_summary(summary, quiet, as_json)
 
 

@@ -40,6 +40,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         _flush_to_disk(temporary)
+        # Some writers make files that only their owner may read.
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -52,3 +54,10 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _umask() -> int:
+    """The process's mask can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

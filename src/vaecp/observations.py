@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MAX_DENSE_ENTRIES = 500_000_000
 """Above this many cells a dense array is refused rather than left to exhaust the memory."""
 
+MAX_VALUE = 1e300
+"""Sums and differences of larger values would leave the range of float64."""
+
 Absent = Literal["unknown", "zero"]
 Duplicates = Literal["error", "keep", "mean"]
 
@@ -167,6 +170,12 @@ class Observations:
             raise ObservationError(
                 f"values[{row}] at {tuple(self.indices[row].tolist())} is {self.values[row]}: "
                 "observed values must be finite, so leave unknown entries out."
+            )
+        largest = int(np.argmax(np.abs(self.values)))
+        if abs(self.values[largest]) > MAX_VALUE:
+            raise ObservationError(
+                f"values[{largest}] is {self.values[largest]:.3g}: values must lie within "
+                f"{MAX_VALUE:.0e} of zero, so choose a larger unit."
             )
 
     # ---- ways in -----------------------------------------------------------------------

@@ -21,6 +21,13 @@ CHUNK = 2048
 and an entry's prediction does not depend on which others are asked for with it."""
 
 
+class Ensemble(NamedTuple):
+    """Trained members (the leading axis) and how much each counts; weights sum to 1."""
+
+    parameters: Parameters
+    weights: Array
+
+
 class Moments(NamedTuple):
     """Per entry: the mean, the noise variance and the variance of the mean."""
 
@@ -29,13 +36,18 @@ class Moments(NamedTuple):
     ignorance_variance: np.ndarray
 
 
-def means(parameters: Parameters, layout: Layout, indices: np.ndarray) -> np.ndarray:
+def means(ensemble: Ensemble, layout: Layout, indices: np.ndarray) -> np.ndarray:
     """Average the members' means at the posterior means of the rows."""
-    return _in_chunks(lambda chunk: _means(parameters, layout, chunk), indices)
+    return _in_chunks(lambda chunk: _means(ensemble, layout, chunk), indices)
+
+
+def member_means(parameters: Parameters, layout: Layout, indices: np.ndarray) -> np.ndarray:
+    """Return each member's mean of each entry: (n, members)."""
+    return _in_chunks(lambda chunk: _member_means(parameters, layout, chunk).T, indices)
 
 
 def moments(
-    parameters: Parameters, layout: Layout, indices: np.ndarray, seed: int, n_draws: int
+    ensemble: Ensemble, layout: Layout, indices: np.ndarray, seed: int, n_draws: int
 ) -> Moments:
     """Mean, noise and ignorance of every entry.
 
@@ -44,24 +56,27 @@ def moments(
     its variance is the same as with numbers of their own, and rows with equal posteriors get
     equal variances.
     """
-    rank, n_members = parameters.rows.mean.shape[-1], parameters.decoder.bias.shape[0]
+    n_members, _, rank = ensemble.parameters.rows.mean.shape
     normals = jnp.asarray(_balanced_normals(seed, n_draws, (n_members, layout.n_modes, rank)))
     noise, ignorance = _in_chunks(
-        lambda chunk: _variances(parameters, layout, chunk, normals), indices
+        lambda chunk: _variances(ensemble, layout, chunk, normals), indices
     )
-    return Moments(means(parameters, layout, indices), noise, ignorance)
+    return Moments(means(ensemble, layout, indices), noise, ignorance)
 
 
-def draws(parameters: Parameters, layout: Layout, indices: np.ndarray, seed: int, n_draws: int):
+def draws(ensemble: Ensemble, layout: Layout, indices: np.ndarray, seed: int, n_draws: int):
     """Joint draws: (n_draws, n) means and noise standard deviations of whole tensors.
 
-    Draw i uses member i modulo their number, and one draw of every row.
+    Each draw picks a member by its weight, and draws every row once.
     """
-    n_members = parameters.decoder.bias.shape[0]
+    weights = np.asarray(ensemble.weights, dtype=np.float64)
+    members = np.random.default_rng(seed).choice(
+        len(weights), size=n_draws, p=weights / weights.sum()
+    )
     keys = jax.random.split(jax.random.key(seed), n_draws)
     pairs = []
     for draw in range(n_draws):
-        member = jax.tree.map(lambda a, m=draw % n_members: a[m], parameters)
+        member = jax.tree.map(lambda a, m=int(members[draw]): a[m], ensemble.parameters)
         pairs.append(
             _in_chunks(
                 lambda chunk, m=member, k=keys[draw]: _one_draw(m, layout, chunk, k), indices
@@ -72,9 +87,13 @@ def draws(parameters: Parameters, layout: Layout, indices: np.ndarray, seed: int
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _means(parameters: Parameters, layout: Layout, indices: Array) -> Array:
-    per_member = jax.vmap(lambda p: decode(p.decoder, p.rows.mean, layout, indices)[0])(parameters)
-    return per_member.mean(axis=0)
+def _member_means(parameters: Parameters, layout: Layout, indices: Array) -> Array:
+    return jax.vmap(lambda p: decode(p.decoder, p.rows.mean, layout, indices)[0])(parameters)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _means(ensemble: Ensemble, layout: Layout, indices: Array) -> Array:
+    return ensemble.weights @ _member_means(ensemble.parameters, layout, indices)
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -83,21 +102,21 @@ def _one_draw(parameters: Parameters, layout: Layout, indices: Array, key: Array
 
 
 @functools.partial(jax.jit, static_argnums=1)
-def _variances(parameters: Parameters, layout: Layout, indices: Array, normals: Array):
+def _variances(ensemble: Ensemble, layout: Layout, indices: Array, normals: Array):
     def of_member(p: Parameters, normals: Array):
         rows = p.rows.mean + jnp.exp(0.5 * p.rows.log_variance) * layout.spread(normals)
         return decode(p.decoder, rows, layout, indices)
 
     def add_draw(totals, normals):
-        mean, log_variance = jax.vmap(of_member)(parameters, normals)
+        mean, log_variance = jax.vmap(of_member)(ensemble.parameters, normals)
         terms = (mean - centre, (mean - centre) ** 2, jnp.exp(log_variance))
         return tuple(
-            total + term.mean(axis=0) for total, term in zip(totals, terms, strict=True)
+            total + ensemble.weights @ term for total, term in zip(totals, terms, strict=True)
         ), None
 
     # Squares are taken around the plug-in mean: in float32 a variance far smaller than the
     # squared mean would otherwise drown in rounding.
-    centre = _means(parameters, layout, indices)
+    centre = _means(ensemble, layout, indices)
     zeros = jnp.zeros(indices.shape[0])
     (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), normals)
     n_draws = normals.shape[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,12 @@ from vaecp.layout import Layout
 from vaecp.objective import Entries, Parameters
 from vaecp.observations import Observations
 from vaecp.padding import round_up
+from vaecp.starts import Start
 
 TOTAL_STEPS = 8_000
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 INITIAL_POSTERIOR_STD = 0.05
+RATE_SCALE_FROM_CP = 0.3
 
 
 def choose_batch_size(n_entries: int) -> int:
@@ -130,23 +133,47 @@ class Architecture:
 
 
 def initial_states(
-    seed: int, weight_precisions: np.ndarray, layout: Layout, architecture: Architecture
+    seed: int,
+    weight_precisions: np.ndarray,
+    layout: Layout,
+    architecture: Architecture,
+    starts: Sequence[Start] = (),
 ) -> training.State:
-    """Draw the starting points of all members, one per weight precision."""
+    """Draw the starting points of all members, one per weight precision.
+
+    The last members take the `starts` instead, and smaller steps not to leave them at once.
+    """
     keys = jax.random.split(jax.random.key(seed), len(weight_precisions))
-    return _initial_states(keys, jnp.asarray(weight_precisions, jnp.float32), layout, architecture)
+    parameters = _initial_parameters(keys, layout, architecture)
+    rate_scale = np.ones(len(keys), dtype=np.float32)
+    if starts:
+        parameters = _placed(parameters, starts)
+        rate_scale[-len(starts) :] = RATE_SCALE_FROM_CP
+    member = training.Member(jnp.asarray(weight_precisions, jnp.float32), jnp.asarray(rate_scale))
+    return training.start_all(parameters, member)
 
 
-@functools.partial(jax.jit, static_argnums=(2, 3))
-def _initial_states(
-    keys: Array, weight_precisions: Array, layout: Layout, architecture: Architecture
-) -> training.State:
-    def one(key: Array, weight_precision: Array) -> training.State:
-        return training.start(_initial_parameters(key, layout, architecture), weight_precision)
+def _placed(parameters: Parameters, starts: Sequence[Start]) -> Parameters:
+    """Put the last members where the starts say."""
+    n_starts = len(starts)
+    row_mean, row_log_variance, prior_log_variance, log_noise = (
+        jnp.asarray(np.stack(parts)) for parts in zip(*starts, strict=True)
+    )
+    rows, prior, decoder = parameters
+    if prior.log_variance.shape[1] == 1:
+        prior_log_variance = prior_log_variance.mean(axis=1, keepdims=True)
+    return Parameters(
+        Rows(
+            rows.mean.at[-n_starts:].set(row_mean),
+            rows.log_variance.at[-n_starts:].set(row_log_variance),
+        ),
+        prior._replace(log_variance=prior.log_variance.at[-n_starts:].set(prior_log_variance)),
+        decoder._replace(scale_bias=decoder.scale_bias.at[-n_starts:].set(log_noise)),
+    )
 
-    return jax.vmap(one)(keys, weight_precisions)
 
-
+@functools.partial(jax.jit, static_argnums=(1, 2))
+@functools.partial(jax.vmap, in_axes=(0, None, None))
 def _initial_parameters(key: Array, layout: Layout, architecture: Architecture) -> Parameters:
     """With the multilinear path, rows start at a size that gives their product unit variance."""
     n_modes, rank = layout.n_modes, architecture.rank

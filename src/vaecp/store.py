@@ -88,7 +88,8 @@ def load(path: str | os.PathLike) -> TensorEstimator:
         estimator = getattr(
             import_module(ESTIMATORS[described["estimator"]]), described["estimator"]
         )
-        model = estimator(**described["parameters"])
+        parameters = described["parameters"].items()
+        model = estimator(**{k: tuple(v) if isinstance(v, list) else v for k, v in parameters})
         model.mode_names_ = tuple(described["mode_names"])
         model.n_features_in_ = len(model.mode_names_)
         model.value_name_ = described["value_name"]

@@ -24,6 +24,7 @@ from vaecp.errors import TrainingError
 from vaecp.layout import Layout
 from vaecp.objective import GAUSSIAN, Entries, Parameters, batch_elbo, weight_penalty
 
+LOG_VARIANCE_RATE = 5.0
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 
 
@@ -55,12 +56,19 @@ class Problem(NamedTuple):
     row_weights: Array
 
 
+class Member(NamedTuple):
+    """What sets one member apart from the others, apart from its start."""
+
+    weight_precision: Array
+    rate_scale: Array
+
+
 class State(NamedTuple):
     """Where one member stands."""
 
     parameters: Parameters
     moments: optax.OptState
-    weight_precision: Array
+    member: Member
     best: Parameters
     best_loss: Array
     epochs_since_best: Array
@@ -86,16 +94,19 @@ class Outcome:
     stopped_early: bool
 
 
-def start(parameters: Parameters, weight_precision: Array) -> State:
+def start(parameters: Parameters, member: Member) -> State:
     """Stand at the first step; `parameters` belong to one member."""
     return State(
         parameters=parameters,
         moments=ADAM.init(ravel_pytree(parameters)[0]),
-        weight_precision=weight_precision,
+        member=member,
         best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
         best_loss=jnp.asarray(jnp.inf),
         epochs_since_best=jnp.asarray(0),
     )
+
+
+start_all = jax.jit(jax.vmap(start))
 
 
 def train(
@@ -117,7 +128,7 @@ def train(
     chunks: list[Epoch] = []
     n_done, stopped_early = 0, False
     for number, phase in enumerate(phases):
-        states = _restarted(states) if number else states
+        states = start_all(states.best, states.member) if number else states
         for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
             batches = _shuffled(problem, loop, random)
             key = jax.random.key(random.integers(2**31))
@@ -134,12 +145,6 @@ def train(
         term: np.concatenate([chunk._asdict()[term] for chunk in chunks]) for term in Epoch._fields
     }
     return Outcome(states.best, history, stopped_early)
-
-
-@functools.partial(jax.jit, donate_argnums=0)
-def _restarted(states: State) -> State:
-    """Stand at the best state found so far, with nothing behind."""
-    return jax.vmap(start)(states.best, states.weight_precision)
 
 
 def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
@@ -179,10 +184,10 @@ def _run_chunk(states: State, problem: Problem, phase: Phase, batches, key, loop
 
 
 def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop: Loop):
-    rates = _rates(state.parameters, settings)
+    rates = _rates(state, settings)
 
     def step(carry, inputs):
-        return _step(carry, inputs, problem, settings, rates, state.weight_precision, loop)
+        return _step(carry, inputs, problem, settings, rates, state.member.weight_precision, loop)
 
     carry = (state.parameters, state.moments)
     (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
@@ -192,7 +197,7 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
     state = State(
         parameters=parameters,
         moments=moments,
-        weight_precision=state.weight_precision,
+        member=state.member,
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, state.best),
         best_loss=jnp.where(better, loss, state.best_loss),
         epochs_since_best=jnp.where(better, 0, state.epochs_since_best + 1),
@@ -228,13 +233,24 @@ def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop)
     return (unravel(moved), moments), (bound.log_likelihood, bound.kl)
 
 
-def _rates(parameters: Parameters, settings: Phase) -> Array:
-    """A learning rate per parameter: the variance head has its own schedule."""
-    rates = jax.tree.map(lambda p: jnp.full_like(p, settings.learning_rate), parameters)
-    scale_weights = jnp.full_like(parameters.decoder.scale_weights, settings.scale_learning_rate)
-    scale_bias = jnp.maximum(settings.learning_rate, settings.scale_learning_rate)
-    decoder = rates.decoder._replace(scale_weights=scale_weights, scale_bias=scale_bias)
-    return ravel_pytree(rates._replace(decoder=decoder))[0]
+def _rates(state: State, settings: Phase) -> Array:
+    """A learning rate per parameter.
+
+    The variance head has its own schedule. Log-variances have far to go, from a twentieth of a
+    row's size to the thousandth that clean spectra allow, and take larger steps.
+    """
+    rate = state.member.rate_scale * settings.learning_rate
+    rates = jax.tree.map(lambda p: jnp.full_like(p, rate), state.parameters)
+    faster = LOG_VARIANCE_RATE * rate
+    rows, prior, decoder = rates
+    scale_weights = jnp.full_like(decoder.scale_weights, settings.scale_learning_rate)
+    scale_bias = jnp.maximum(faster, settings.scale_learning_rate)
+    rates = Parameters(
+        rows._replace(log_variance=jnp.full_like(rows.log_variance, faster)),
+        prior._replace(log_variance=jnp.full_like(prior.log_variance, faster)),
+        decoder._replace(scale_weights=scale_weights, scale_bias=scale_bias),
+    )
+    return ravel_pytree(rates)[0]
 
 
 def _take_blocks(entries: Entries, blocks: Array, block_size: int) -> Entries:

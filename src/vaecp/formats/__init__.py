@@ -40,6 +40,7 @@ def read(
     variable: str | None = None,
     absent: Absent = "unknown",
     duplicates: Duplicates = "error",
+    wide: str | None = None,
 ) -> Observations:
     """Read the observed entries of a tensor from a file.
 
@@ -52,11 +53,16 @@ def read(
     variable : which array of a .npz, .mat or .nc file, where it holds several.
     absent : what an entry that a table or a list of coordinates lacks is.
     duplicates : what to do with coordinates that are listed more than once.
+    wide : the name of a mode whose labels are the header of a table, as in one row per sample
+        and one column per wavelength; `modes` are then the columns that hold labels, all
+        whose names are no numbers by default.
     """
     path = Path(path).expanduser()
     kind = importlib.import_module(f"vaecp.formats.{_HOMES[suffix_of(path)]}")
     _check_present(path)
-    request = Request(tuple(modes) if modes else None, value, variable, absent, duplicates)
+    request = Request(tuple(modes) if modes else None, value, variable, absent, duplicates, wide)
+    if kind.__name__ != "vaecp.formats.tables":
+        request.refuse_wide(path)
     try:
         return kind.read(path, request)
     except FormatError:

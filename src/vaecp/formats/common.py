@@ -27,6 +27,14 @@ class Request:
     variable: str | None
     absent: Absent
     duplicates: Duplicates
+    wide: str | None = None
+
+    def refuse_wide(self, path: Path) -> None:
+        if self.wide is not None:
+            raise FormatError(
+                f"{path}: wide is {self.wide!r}, but only tables have a header to take labels "
+                "from: leave it out."
+            )
 
     def refuse_value(self, path: Path) -> None:
         if self.value is not None:

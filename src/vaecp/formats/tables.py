@@ -37,8 +37,18 @@ def read(path: Path, request: Request) -> Observations:
     """Read a file of this kind; see the module."""
     request.refuse_variable(path)
     frame = read_frame(path)
-    value = request.value or str(frame.columns[-1])
-    modes = request.modes or tuple(str(name) for name in frame.columns if name != value)
+    if request.wide is not None:
+        frame, modes, value = _lengthened(frame, path, request)
+    else:
+        _refuse_wide_layout(frame, path, request)
+        value = request.value or str(frame.columns[-1])
+        modes = request.modes or tuple(str(name) for name in frame.columns if name != value)
+    repeated = [name for name in {*modes, value} if (*modes, value).count(name) > 1]
+    if repeated:
+        raise FormatError(
+            f"{path}: column {repeated[0]!r} is asked for twice (modes {', '.join(modes)}; value "
+            f"{value}): name each column once."
+        )
     _check_columns(frame, (*modes, value), path)
     if not len(frame):
         raise FormatError(f"{path}: has a header but no rows: at least one entry is needed.")
@@ -56,6 +66,40 @@ def read(path: Path, request: Request) -> Observations:
     return Observations.from_table(
         table, modes, value, duplicates=request.duplicates, absent=request.absent
     )
+
+
+def _numeric_names(frame: pd.DataFrame) -> list[str]:
+    return [str(name) for name in frame.columns if _NUMBER.fullmatch(str(name).strip())]
+
+
+def _refuse_wide_layout(frame: pd.DataFrame, path: Path, request: Request) -> None:
+    """Two or more columns called by numbers are labels of a mode, not modes themselves."""
+    numeric = _numeric_names(frame)
+    if request.modes is None and len(numeric) > 1:
+        raise FormatError(
+            f"{path}: the columns {', '.join(map(repr, numeric[:3]))} ... are called by numbers, as in "
+            "one row per sample and one column per wavelength: pass --wide wavelength "
+            '(wide="wavelength") to read it so, or --modes to name the label columns.'
+        )
+
+
+def _lengthened(
+    frame: pd.DataFrame, path: Path, request: Request
+) -> tuple[pd.DataFrame, tuple[str, ...], str]:
+    """Turn a header of labels into a column of its own: one entry per row."""
+    name, value = str(request.wide), request.value or "value"
+    header = _numeric_names(frame)
+    kept = request.modes or tuple(str(c) for c in frame.columns if str(c) not in header)
+    header = [str(column) for column in frame.columns if str(column) not in kept]
+    _check_columns(frame, kept, path)
+    if not header or not kept or name in kept or value in (*kept, name):
+        raise FormatError(
+            f"{path}: wide is {name!r}, but the columns {', '.join(map(repr, frame.columns))} leave "
+            f"{len(kept)} for labels and {len(header)} for values: name the label columns with "
+            "modes, and choose a name that none of them has."
+        )
+    long = frame.melt(id_vars=list(kept), value_vars=header, var_name=name, value_name=value)
+    return long, (*kept, name), value
 
 
 def write(observations: Observations, path: Path, shown: Path) -> None:

@@ -82,7 +82,9 @@ class CPALS(_CP):
 
     An entry is a sum of `rank` products, one number per mode: x_ijk = sum_r a_ir b_jr c_kr.
     The rows of one mode at a time solve their own small least-squares problem, with a
-    penalty of `ridge` on the squared rows; unknown entries take no part. Every sweep starts
+    penalty of `ridge` on the squared rows; unknown entries take no part. As in all methods here
+    the mean of the values is taken off first: a tensor that is a sum of R products as it stands
+    may need R + 1 components after that, and `factors_` belong to the centred values. Every sweep starts
     a little beyond the last step, which helps through the slow stretches that alternating
     least squares is known for, and is taken back where the objective would rise.
 

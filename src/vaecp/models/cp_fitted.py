@@ -12,6 +12,8 @@ from vaecp.observations import Observations
 from vaecp.prediction import Prediction
 
 TINY = 1e-12
+MIN_FREE_SHARE = 0.2
+"""Of the entries, that must be left after the parameters for residuals to show the noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +97,10 @@ def summarise(
     grams /= len(observations)
     variance = squares / len(observations)
     free = len(observations) - _n_parameters(grams, counts, ridge)
-    # With as many parameters as entries the residuals say nothing, and the noise is unknown:
-    # then an entry is as uncertain as the (standardised) values are.
-    variance = squares / free if free >= 1 else max(1.0, variance)
+    # With nearly as many parameters as entries the residuals say nothing, and the noise is
+    # unknown: then an entry is as uncertain as the (standardised) values are.
+    known = free >= max(1.0, MIN_FREE_SHARE * len(observations))
+    variance = squares / free if known else max(1.0, variance)
     tables, axes, information = zip(
         *(
             _row_uncertainty(factor, count, gram / max(variance, TINY))

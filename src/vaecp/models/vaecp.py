@@ -9,23 +9,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.utils.validation import check_is_fitted
 
 from vaecp import predictive, recipe, training
 from vaecp.compilation import keep_compiled_programs
 from vaecp.decoder import Decoder
 from vaecp.factors import Prior, Rows
+from vaecp.labels import UNSEEN
 from vaecp.layout import Layout
 from vaecp.models.base import Fitted, TensorEstimator, check_at_least
 from vaecp.objective import Parameters
 from vaecp.observations import Observations
 from vaecp.prediction import Prediction
 from vaecp.progress import no_progress, progress_bar
+from vaecp.starts import cp_starts
 
 PREDICTIVE_DRAWS = 16
 MIN_ENTRIES_TO_VALIDATE = 50
 MIN_DEGREES_OF_FREEDOM = 2.5
+BLENDING_PULL = 30.0
 CALIBRATION_LEVELS = np.linspace(0.2, 0.95, 16)
 
 
@@ -37,6 +40,8 @@ class FittedVAECP(Fitted):
     row_log_variance: tuple[np.ndarray, ...]
     prior: dict[str, np.ndarray]
     decoder: dict[str, np.ndarray]
+    member_weights: np.ndarray
+    unseen_scale: np.ndarray  # (modes + 1,): one mode unseen, several unseen
     std_scale: float
     degrees_of_freedom: float
     seed: int
@@ -49,7 +54,7 @@ class FittedVAECP(Fitted):
         return Prediction(
             found.mean,
             self.std_scale * np.sqrt(found.noise_variance),
-            self.std_scale * np.sqrt(found.ignorance_variance),
+            self._ignorance_scale(indices) * np.sqrt(found.ignorance_variance),
             self.degrees_of_freedom,
         )
 
@@ -60,19 +65,25 @@ class FittedVAECP(Fitted):
     def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
         """Draw whole tensors: entries that share a row share its draw."""
         mean, noise = predictive.draws(*self._at(indices), int(random.integers(2**31)), n)
-        centre = self.predict_mean(indices)
-        return (
-            centre
-            + self.std_scale * (mean - centre)
-            + self.std_scale * noise * random.standard_normal(mean.shape)
-        )
+        joint = mean + noise * random.standard_normal(mean.shape)
+        # Ensemble copula coupling: values from the calibrated distribution of each entry, in
+        # the order of the joint draws, which know how entries vary together.
+        calibrated = np.sort(self.predict(indices).sample(n, random), axis=0)
+        ranks = np.argsort(np.argsort(joint, axis=0), axis=0)
+        return np.take_along_axis(calibrated, ranks, axis=0)
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
-        """The posterior means of the first member's rows."""
-        return tuple(mean[0, :-1] for mean in self.row_mean)
+        """The posterior means of the rows of the member that counts most."""
+        member = int(np.argmax(self.member_weights))
+        return tuple(mean[member, :-1] for mean in self.row_mean)
 
-    def _at(self, indices: np.ndarray) -> tuple[Parameters, Layout, np.ndarray]:
+    def _ignorance_scale(self, indices: np.ndarray) -> np.ndarray:
+        unseen = indices < 0
+        which = np.where(unseen.sum(axis=1) > 1, unseen.shape[1], unseen.argmax(axis=1))
+        return self.std_scale * np.where(unseen.any(axis=1), self.unseen_scale[which], 1.0)
+
+    def _at(self, indices: np.ndarray) -> tuple[predictive.Ensemble, Layout, np.ndarray]:
         """Lay the rows out in one table, that of unseen labels (-1) at the end of each mode."""
         layout = Layout.of(tuple(table.shape[1] for table in self.row_mean))
         parameters = Parameters(
@@ -84,7 +95,8 @@ class FittedVAECP(Fitted):
             Decoder(**jax.tree.map(jnp.asarray, self.decoder)),
         )
         unseen = np.array([table.shape[1] - 1 for table in self.row_mean])
-        return parameters, layout, np.where(indices < 0, unseen, indices)
+        ensemble = predictive.Ensemble(parameters, jnp.asarray(self.member_weights))
+        return ensemble, layout, np.where(indices < 0, unseen, indices)
 
 
 class VAECP(TensorEstimator):
@@ -105,8 +117,10 @@ class VAECP(TensorEstimator):
       Gaussian prior on the network's output weights: plain Bayesian CP is the special case
       that the model falls back to where the data are multilinear.
     - *Large steps and batches* with cosine decay.
-    - *A few members*, trained side by side from different starts, and averaged. Their
-      disagreement is part of the standard deviation.
+    - *A few members*, trained side by side from different starts: random ones, and ones near
+      a masked CP, which a few sweeps of least squares find. They differ in how strong the
+      prior on the network is. Held-out entries say how much each counts; their disagreement
+      is part of the standard deviation.
     - *Calibration.* Entries held out of training scale the standard deviations and choose
       the tails (a Student t).
 
@@ -117,7 +131,8 @@ class VAECP(TensorEstimator):
     hidden : units of the tanh layer.
     multilinear : whether the multilinear path is there; False is the published decoder.
     prior : "per_mode", or "shared" by the rows of all modes as published.
-    n_members : how many fits are averaged.
+    n_members : how many fits are blended.
+    cp_start : fraction of the members that start near a masked CP, the others at random.
     learning_rate : the largest step of Adam.
     decay : whether the step decays to zero along a cosine.
     batch_size : entries per step; None chooses by the number of entries.
@@ -126,7 +141,8 @@ class VAECP(TensorEstimator):
     kl_warmup : fraction of training over which the weight of the KL grows from 0 to 1.
     scale_from : fraction of training after which the variance head is trained, alone. At 0
         both heads are trained together from the first step.
-    weight_precision : precision of the prior on the network's output weights.
+    weight_precision : precision of the prior on the network's output weights; of several,
+        the members take one each in turn.
     validation_fraction : share of the entries that is held out for early stopping and
         calibration; not used below 50 entries.
     patience : stop after this many epochs without a better validation RMSE; None never.
@@ -137,7 +153,7 @@ class VAECP(TensorEstimator):
 
     Attributes
     ----------
-    factors_ : posterior means of the rows per mode (of the first member).
+    factors_ : posterior means of the rows per mode, of the member that counts most.
     history_ : DataFrame with every term of the objective per epoch and member.
     labels_, mode_names_, n_features_in_, n_iter_
 
@@ -165,14 +181,15 @@ class VAECP(TensorEstimator):
         multilinear: bool = True,
         prior: str = "per_mode",
         n_members: int = 4,
+        cp_start: float = 0.25,
         learning_rate: float = 1e-2,
         decay: bool = True,
         batch_size: int | None = None,
         max_epochs: int | None = None,
         n_draws: int = 1,
-        kl_warmup: float = 0.4,
+        kl_warmup: float = 0.1,
         scale_from: float = 0.85,
-        weight_precision: float = 1e6,
+        weight_precision: float | tuple[float, ...] = (1e6, 1e4),
         validation_fraction: float = 0.1,
         patience: int | None = None,
         calibrate: bool = True,
@@ -185,6 +202,7 @@ class VAECP(TensorEstimator):
         self.multilinear = multilinear
         self.prior = prior
         self.n_members = n_members
+        self.cp_start = cp_start
         self.learning_rate = learning_rate
         self.decay = decay
         self.batch_size = batch_size
@@ -218,6 +236,7 @@ class VAECP(TensorEstimator):
             "multilinear": False,
             "prior": "shared",
             "n_members": 1,
+            "cp_start": 0.0,
             "decay": False,
             "batch_size": 30,
             "n_draws": 1,
@@ -270,12 +289,14 @@ class VAECP(TensorEstimator):
             shared_prior=self.prior == "shared",
             quiet=self.scale_from > 0,
         )
-        precisions = np.broadcast_to(self.weight_precision, self.n_members)
+        precisions = np.resize(self.weight_precision, self.n_members)
+        n_near_cp = round(self.cp_start * self.n_members) if self.multilinear else 0
+        starts = cp_starts(train, self.rank, n_near_cp, layout, random) if n_near_cp else ()
         device = _device(self.device)
         bar = progress_bar("VAECP", n_epochs) if self.verbose else no_progress()
         with jax.default_device(device), bar as on_chunk:
             outcome = training.train(
-                recipe.initial_states(seed, precisions, layout, architecture),
+                recipe.initial_states(seed, precisions, layout, architecture, starts),
                 recipe.problem(
                     train,
                     validation,
@@ -297,7 +318,13 @@ class VAECP(TensorEstimator):
                 on_chunk=on_chunk,
             )
         fitted = _fitted(outcome, train, layout, seed)
-        return _calibrated(fitted, validation) if self.calibrate and validation else fitted
+        if validation is not None:
+            fitted = _blended(fitted, validation)
+        if not self.calibrate:
+            return fitted
+        if validation is not None:
+            fitted = _calibrated(fitted, validation)
+        return _calibrated_for_unseen(fitted, train, random)
 
     def _check_settings(self) -> None:
         for name in ("rank", "hidden", "n_members", "n_draws", "batch_size", "max_epochs"):
@@ -306,6 +333,7 @@ class VAECP(TensorEstimator):
         rules = (
             ("prior", self.prior in ("per_mode", "shared"), '"per_mode" or "shared"'),
             ("learning_rate", self.learning_rate > 0, "a positive number such as 0.01"),
+            ("cp_start", 0 <= self.cp_start <= 1, "a fraction from 0 to 1"),
             ("kl_warmup", 0 <= self.kl_warmup <= 1, "a fraction from 0 to 1"),
             ("scale_from", 0 <= self.scale_from <= 1, "a fraction from 0 to 1"),
             ("weight_precision", np.min(self.weight_precision) >= 0, "a number from 0"),
@@ -335,6 +363,7 @@ def _fitted(
 ) -> FittedVAECP:
     """Cut the padding off, and give rows without entries and unseen labels the prior."""
     parameters = jax.tree.map(np.asarray, outcome.parameters)
+    n_members = len(parameters.decoder.bias)
 
     def per_mode(table: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:
         tables = []
@@ -350,12 +379,32 @@ def _fitted(
         row_log_variance=per_mode(parameters.rows.log_variance, parameters.prior.log_variance),
         prior=parameters.prior._asdict(),
         decoder={k: v for k, v in parameters.decoder._asdict().items() if v is not None},
+        member_weights=np.full(n_members, 1 / n_members, dtype=np.float32),
+        unseen_scale=np.ones(train.n_modes + 1),
         std_scale=1.0,
         degrees_of_freedom=np.inf,
         seed=seed,
         history=outcome.history,
         stopped_early=outcome.stopped_early,
     )
+
+
+def _blended(fitted: FittedVAECP, validation: Observations) -> FittedVAECP:
+    """Weigh the members by how well their weighted mean predicts the held-out entries.
+
+    Non-negative least squares, with a pull towards equal weights that is worth as much as a few
+    dozen entries: members that are far off lose their say, members that are alike share it.
+    """
+    ensemble, layout, indices = fitted._at(validation.indices)
+    means = predictive.member_means(ensemble.parameters, layout, indices)
+    n_members = means.shape[1]
+    spread = np.sqrt(np.mean((validation.values[:, None] - means) ** 2))
+    pull = spread * np.sqrt(BLENDING_PULL)
+    one = np.full((1, n_members), 1e3 * spread * np.sqrt(len(means)))  # weights sum to 1
+    design = np.concatenate([means, pull * np.eye(n_members), one])
+    target = np.concatenate([validation.values, np.full(n_members, pull / n_members), one[0, :1]])
+    weights, _ = optimize.nnls(design.astype(np.float64), target.astype(np.float64))
+    return replace(fitted, member_weights=(weights / weights.sum()).astype(np.float32))
 
 
 def _calibrated(fitted: FittedVAECP, validation: Observations) -> FittedVAECP:
@@ -375,3 +424,24 @@ def _calibrated(fitted: FittedVAECP, validation: Observations) -> FittedVAECP:
     std = np.sqrt(degrees_of_freedom / (degrees_of_freedom - 2))
     scale = float(std * np.exp(offsets[best].mean()))
     return replace(fitted, std_scale=scale, degrees_of_freedom=degrees_of_freedom)
+
+
+def _calibrated_for_unseen(
+    fitted: FittedVAECP, train: Observations, random: np.random.Generator
+) -> FittedVAECP:
+    """Widen predictions for unseen labels until they hold the values of known ones.
+
+    Known rows are draws from the same population as unseen ones. So training entries, with the
+    label of one mode or of all modes taken away, say how wide such predictions must be.
+    """
+    n_sample = min(len(train), 1000)
+    sample = train.take(random.choice(len(train), n_sample, replace=False))
+    scales = []
+    for modes in (*([mode] for mode in range(train.n_modes)), list(range(train.n_modes))):
+        indices = np.array(sample.indices)
+        indices[:, modes] = UNSEEN
+        prediction = fitted.predict(indices)
+        missing = np.mean((sample.values - prediction.mean) ** 2 - prediction.noise_std**2)
+        found = np.mean(prediction.ignorance_std**2)
+        scales.append(np.sqrt(max(1.0, missing / max(found, 1e-12))))
+    return replace(fitted, unseen_scale=np.array(scales))
