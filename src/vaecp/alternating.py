@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from vaecp.multilinear import Factors, Layout, normal_equations, padded
+from vaecp.multilinear import EntryLayout, Factors, normal_equations, padded
 from vaecp.observations import Observations
 
 FLOOR = 1e-12
@@ -34,7 +34,7 @@ Sweep = Callable[[Factors], tuple[Factors, jax.Array]]
 
 @jax.jit
 def least_squares_sweep(
-    layout: Layout, factors: Factors, ridge: jax.Array
+    layout: EntryLayout, factors: Factors, ridge: jax.Array
 ) -> tuple[Factors, jax.Array]:
     """Solve for the rows of every mode in turn; return the penalised sum of squares."""
     rows, rank = list(factors), factors[0].shape[1]
@@ -52,7 +52,7 @@ def least_squares_sweep(
 
 @partial(jax.jit, static_argnames="n_inner")
 def multiplicative_sweep(
-    layout: Layout, factors: Factors, ridge: jax.Array, n_inner: int
+    layout: EntryLayout, factors: Factors, ridge: jax.Array, n_inner: int
 ) -> tuple[Factors, jax.Array]:
     """Multiply the rows of every mode in turn by b / (G a + ridge a), `n_inner` times each."""
     rows = list(factors)
@@ -69,7 +69,7 @@ def multiplicative_sweep(
     return tuple(rows), _sum_of_squares(layout, rows[-1], gram, right_hand) + penalty
 
 
-def _sum_of_squares(layout: Layout, row: jax.Array, gram: Any, right_hand: Any) -> jax.Array:
+def _sum_of_squares(layout: EntryLayout, row: jax.Array, gram: Any, right_hand: Any) -> jax.Array:
     explained = 2 * jnp.sum(row * right_hand) - jnp.einsum("jr,jrs,js->", row, gram, row)
     return jnp.maximum(layout.square - explained, 0.0)
 

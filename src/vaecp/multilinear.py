@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vaecp.observations import Observations
+from vaecp.padding import round_up
 
 CHUNK = 1 << 22
 """Numbers in the largest temporary array: 32 MiB."""
@@ -40,9 +41,8 @@ def float64() -> AbstractContextManager:
 
 
 def padded(size: int) -> int:
-    """Round up by at most a sixteenth (to even numbers below 32)."""
-    step = max(2, 1 << max(size.bit_length() - 5, 0))
-    return -(-size // step) * step
+    """Round up by at most a sixteenth, to even numbers: modes are cut in halves."""
+    return 2 * round_up(-(-size // 2), significant_bits=4)
 
 
 def product(rows: Sequence[Any]) -> Any:
@@ -71,10 +71,10 @@ class Sparse(NamedTuple):
     square: jax.Array
 
 
-Layout = Dense | Sparse
+EntryLayout = Dense | Sparse
 
 
-def lay_out(observations: Observations, rank: int) -> Layout:
+def lay_out(observations: Observations, rank: int) -> EntryLayout:
     """Choose the layout that is faster and put the entries on the device."""
     sizes = [padded(size) for size in observations.shape]
     cells = float(np.prod([float(size) for size in sizes]))
@@ -148,7 +148,9 @@ def _sparse(observations: Observations) -> Sparse:
     return Sparse(rows, indices, weights, values, jnp.asarray(np.sum(observations.values**2)))
 
 
-def normal_equations(layout: Layout, factors: Factors, mode: int) -> tuple[jax.Array, jax.Array]:
+def normal_equations(
+    layout: EntryLayout, factors: Factors, mode: int
+) -> tuple[jax.Array, jax.Array]:
     """Return G (rows, R, R) and b (rows, R) of every row of one mode."""
     if isinstance(layout, Dense):
         return _dense_equations(layout, factors, mode)

@@ -21,7 +21,7 @@ from vaecp.alternating import (
 )
 from vaecp.models.base import Fitted, TensorEstimator, check_at_least
 from vaecp.models.cp_fitted import CPFitted, summarise
-from vaecp.multilinear import Layout, float64, lay_out
+from vaecp.multilinear import EntryLayout, float64, lay_out
 from vaecp.observations import Observations
 
 FAR = 1e-3
@@ -39,7 +39,7 @@ class _CP(TensorEstimator):
     tol: float
 
     @abstractmethod
-    def _sweep(self, layout: Layout) -> Sweep:
+    def _sweep(self, layout: EntryLayout) -> Sweep:
         """Return the function that improves the rows of every mode once."""
 
     def _descend(
@@ -144,7 +144,7 @@ class CPALS(_CP):
         self.tol = tol
         self.random_state = random_state
 
-    def _sweep(self, layout: Layout) -> Sweep:
+    def _sweep(self, layout: EntryLayout) -> Sweep:
         return lambda factors: least_squares_sweep(layout, factors, float(self.ridge))
 
     def _fit_standardised(self, observations: Observations, random: np.random.Generator) -> Fitted:
@@ -196,7 +196,7 @@ class NCP(_CP):
         self.n_inner = n_inner
         self.random_state = random_state
 
-    def _sweep(self, layout: Layout) -> Sweep:
+    def _sweep(self, layout: EntryLayout) -> Sweep:
         return lambda factors: multiplicative_sweep(
             layout, factors, float(self.ridge), self.n_inner
         )
