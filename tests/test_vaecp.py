@@ -175,3 +175,8 @@ def test_an_entry_of_which_no_label_is_known_is_as_uncertain_as_the_values(fitte
     nowhere = pd.DataFrame({"sample": ["zoe"], "wavelength": [-1.0], "time": [-1]})
     prediction = fitted.predictive(nowhere)
     assert prediction.std[0] > 0.7 * values.std()
+
+
+def test_a_device_that_is_not_there_is_refused_by_name(table):
+    with pytest.raises(ValueError, match=r"device is 'abacus', but JAX sees only"):
+        clone(SMALL).set_params(device="abacus").fit(*table)

@@ -7,6 +7,7 @@ immutable record of arrays that can predict at coordinates. Everything else is h
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -65,6 +66,10 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def _fit_standardised(self, observations: Observations, random: np.random.Generator) -> Fitted:
         """Learn from observations whose values have mean 0 and variance 1."""
 
+    def _on_device(self) -> AbstractContextManager:
+        """Where predictions are computed; methods with a `device` override it."""
+        return nullcontext()
+
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the entries with labels X (one column per mode) and values y."""
         columns = columns_of(X)
@@ -109,7 +114,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def predict_at(self, indices: np.ndarray) -> Prediction:
         """Predict entries by coordinates; -1 stands for a label not seen in training."""
         check_is_fitted(self)
-        return self.fitted_.predict(self._known(indices)).in_units_of(self.standardiser_)
+        with self._on_device():
+            return self.fitted_.predict(self._known(indices)).in_units_of(self.standardiser_)
 
     def predictive(self, X: Any) -> Prediction:
         """Return the whole predictive distribution: mean, noise, ignorance, intervals."""
@@ -121,7 +127,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             prediction = self.predictive(X)
             return prediction.mean, prediction.std
         indices = self._indices_of(X)
-        return self.standardiser_.invert(self.fitted_.predict_mean(indices))
+        with self._on_device():
+            return self.standardiser_.invert(self.fitted_.predict_mean(indices))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the central interval of this coverage."""
@@ -130,7 +137,9 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def sample(self, X: Any, n: int = 100, random_state: int | None = None) -> np.ndarray:
         """Draw n values for every entry in X: an (n, entries) array."""
         indices = self._indices_of(X)
-        draws = self.fitted_.sample(indices, n, np.random.default_rng(random_state))
+        check_at_least("n", n, 1)
+        with self._on_device():
+            draws = self.fitted_.sample(indices, n, np.random.default_rng(random_state))
         return self.standardiser_.invert(draws)
 
     @property
