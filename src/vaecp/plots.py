@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from vaecp.errors import ObservationError
 from vaecp.extras import require
@@ -31,7 +30,7 @@ WIDE = 20.0
 """From this ratio of the largest to the smallest RMSE on, the axis is logarithmic."""
 
 
-def plot_rmse_boxes(results: pd.DataFrame, ax: Any = None) -> Any:
+def plot_rmse_boxes(results: Any, ax: Any = None) -> Any:
     """Draw a box of the repeats' RMSE per method, with every repeat as a dot.
 
     Parameters
@@ -58,7 +57,7 @@ def plot_rmse_boxes(results: pd.DataFrame, ax: Any = None) -> Any:
     return ax
 
 
-def plot_rank_curve(results: pd.DataFrame, ax: Any = None) -> Any:
+def plot_rank_curve(results: Any, ax: Any = None) -> Any:
     """Draw the mean RMSE over the folds against the rank, with its range, per method.
 
     Parameters
@@ -122,6 +121,6 @@ def _in_order(methods: Any) -> list[str]:
     return [m for m in COLOURS if m in found] + [m for m in found if m not in COLOURS]
 
 
-def _refuse_empty(measured: pd.DataFrame, what: str) -> None:
+def _refuse_empty(measured: Any, what: str) -> None:
     if measured.empty:
         raise ObservationError(f"there is no measured RMSE for {what}: run the methods first.")

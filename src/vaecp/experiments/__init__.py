@@ -5,10 +5,10 @@
 >>> tensor = vaecp.datasets.load("synthetic", r=2).take(slice(0, 2000))
 >>> case = Case("part", tensor, candidates(["HOSVD", "TuckerALS"], [1, 2]))
 >>> results = Results()  # Results(folder) keeps them, and goes on from what is there
->>> choices = compare([case], Protocol(repeats=2, folds=2), results)
->>> dict(choices["part"][BEST]["TuckerALS"])
+>>> made = compare([case], Protocol(repeats=2, folds=2), results)
+>>> dict(made.choices["part"][BEST]["TuckerALS"])
 {'rank': 2}
->>> table = summarise(results.frame())
+>>> table = summarise(results.frame(made.runs))
 """
 
 from vaecp.experiments.methods import METHODS, Method, build
@@ -22,7 +22,7 @@ from vaecp.experiments.protocol import (
     shared_rank,
 )
 from vaecp.experiments.results import Results
-from vaecp.experiments.runner import carry_out, compare
+from vaecp.experiments.runner import Comparison, carry_out, compare
 from vaecp.experiments.runs import BEST, CHOICE, PAPER, TRAINING, Run, execute, settings_of
 from vaecp.experiments.tables import Verdict, failures, markdown, summarise, verdicts, winner
 
@@ -33,6 +33,7 @@ __all__ = [
     "PAPER",
     "TRAINING",
     "Case",
+    "Comparison",
     "Method",
     "Protocol",
     "Results",

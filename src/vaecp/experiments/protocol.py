@@ -130,10 +130,7 @@ def choose(case: Case, protocol: Protocol, results: Results) -> Choices:
             ]
             for settings in settings_list
         ]
-        means = [
-            np.mean(found) if len(found) == protocol.folds and np.isfinite(found).all() else np.inf
-            for found in errors
-        ]
+        means = np.array([_mean_of_all(found, protocol.folds) for found in errors])
         if np.isfinite(means).any():
             best[name] = settings_list[int(np.argmin(means))]
     choices = {BEST: best}
@@ -146,6 +143,12 @@ def choose(case: Case, protocol: Protocol, results: Results) -> Choices:
             for name, settings in best.items()
         } | {"FBCP": _rank_finder(case, protocol).settings}
     return choices
+
+
+def _mean_of_all(errors: list[float], n_folds: int) -> float:
+    """Return the mean, or infinity where a fold is missing or failed."""
+    complete = len(errors) == n_folds and np.isfinite(errors).all()
+    return float(np.mean(errors)) if complete else float("inf")
 
 
 def shared_rank(case: Case, protocol: Protocol, results: Results) -> int | None:
@@ -170,9 +173,7 @@ def repeat_runs(case: Case, protocol: Protocol, choices: Choices) -> list[Run]:
 def _rank_finder(case: Case, protocol: Protocol) -> Run:
     """FBCP from the largest rank, which it prunes, on the training part of the first split."""
     largest = max(case.candidates["FBCP"], key=lambda settings: dict(settings)["rank"])
-    return replace(
-        _template(case, protocol), method="FBCP", settings=largest, comparison=PAPER
-    )
+    return replace(_template(case, protocol), method="FBCP", settings=largest, comparison=PAPER)
 
 
 def _template(case: Case, protocol: Protocol) -> Run:

@@ -15,6 +15,8 @@ from vaecp.experiments.runs import MEASURES, Run
 from vaecp.files import whole_file
 
 NAME = "results"
+Table = Any
+"""A tidy pandas DataFrame, one row per run; selections of it have no useful static type."""
 COLUMNS = (
     "dataset",
     "method",
@@ -89,13 +91,13 @@ class Results:
             with whole_file(self.path) as temporary:
                 temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
-    def frame(self) -> pd.DataFrame:
-        """Return the tidy table: one row per run."""
+    def frame(self, runs: Iterable[Run] | None = None) -> Table:
+        """Return the tidy table: one row per run, or per run of these that has been made."""
         rows = [
             record
             | {name: json.dumps(record[name], sort_keys=True) for name in ("settings", "versions")}
             | {"rank": record["settings"].get("rank")}
-            for record in self.records
+            for record in (self.records if runs is None else self.of(dict.fromkeys(runs)))
         ]
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
         counts = dict.fromkeys(("repeat", "fold", "rank", "rank_found", "n_folds", "seed"), "Int64")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,14 @@ from vaecp.experiments.runs import BEST, Run, execute
 from vaecp.observations import Observations
 
 Report = Callable[[dict[str, Any], float], None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was chosen, by case, and the runs that it rests on and led to."""
+
+    choices: dict[str, Choices]
+    runs: list[Run]
 
 
 class WorkerError(VaecpError, RuntimeError):
@@ -32,8 +41,8 @@ def compare(
     jobs: int = 1,
     show: bool = False,
     retry_failed: bool = False,
-) -> dict[str, Choices]:
-    """Choose settings by the folds, make the repeats, and return the choices by case.
+) -> Comparison:
+    """Choose settings by the folds, and make the repeats.
 
     What is in `results` already is not run again.
     """
@@ -44,14 +53,15 @@ def compare(
             runs, tensors, results, jobs=jobs, title=title, show=show, retry_failed=retry_failed
         )
 
-    make([run for case in cases for run in fold_runs(case, protocol)], "Folds")
+    folds = [run for case in cases for run in fold_runs(case, protocol)]
+    make(folds, "Folds")
     choices = {}
     for case in cases:
         chosen = choose(case, protocol, results)
         choices[case.name] = {name: chosen[name] for name in comparisons if name in chosen}
     repeats = [run for case in cases for run in repeat_runs(case, protocol, choices[case.name])]
     make(repeats, "Repeats")
-    return choices
+    return Comparison(choices, [*folds, *repeats])
 
 
 def carry_out(
@@ -85,9 +95,7 @@ def carry_out(
         results.write_table()
 
 
-def _pending(
-    runs: Sequence[Run], results: Results, retry_failed: bool
-) -> dict[str, list[Run]]:
+def _pending(runs: Sequence[Run], results: Results, retry_failed: bool) -> dict[str, list[Run]]:
     """Group what is to be made by what is computed; copy what another comparison has made."""
     made = {
         record["work"]: record
@@ -128,9 +136,8 @@ def _records(
 
     n_threads = max(1, (os.cpu_count() or 1) // jobs)
     with _environment(n_threads), parallel_config("loky", inner_max_num_threads=n_threads):
-        made = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-            delayed(execute)(run, tensors[run.data]) for run in runs
-        )
+        pool: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        made = pool(delayed(execute)(run, tensors[run.data]) for run in runs)
         try:
             yield from made
         except TerminatedWorkerError as error:

@@ -184,9 +184,7 @@ def _measured(model: TensorEstimator, held_out: Observations) -> dict[str, Any]:
     location, scale = model.standardiser_.location, model.standardiser_.scale or 1.0
     unit = Standardiser(-location / scale, 1 / scale)
     prediction = Prediction(found.mean, found.noise_std, found.ignorance_std)
-    prediction = replace(
-        prediction.in_units_of(unit), degrees_of_freedom=found.degrees_of_freedom
-    )
+    prediction = replace(prediction.in_units_of(unit), degrees_of_freedom=found.degrees_of_freedom)
     measures = summary(prediction, unit.invert(held_out.values))
     rank = getattr(model, "rank_", None)
     return {**measures, "rank_found": None if rank is None else int(rank)}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from vaecp.experiments.results import Table
 from vaecp.experiments.runs import CHOICE, TRAINING
 
 LEVEL = 0.05
@@ -51,13 +52,13 @@ class Verdict:
         return f"{counted}, p = {self.p:.2g} by a paired signed-rank test{sure}"
 
 
-def repeats(frame: pd.DataFrame) -> pd.DataFrame:
+def repeats(frame: Table) -> Table:
     """Keep the rows that are reported: no folds, no histories, no failures."""
     reported = ~frame["comparison"].isin([CHOICE, TRAINING]) & frame["rmse"].notna()
     return frame[reported & frame["fold"].isna()]
 
 
-def summarise(frame: pd.DataFrame) -> pd.DataFrame:
+def summarise(frame: Table) -> Table:
     """Return one row per dataset, comparison and method, the lowest median first."""
     groups = repeats(frame).groupby(["dataset", "comparison", "method"], sort=False)
     table = groups.agg(
@@ -77,18 +78,18 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     return table.assign(order=order).sort_values(["order", "median"]).drop(columns="order")
 
 
-def paired(frame: pd.DataFrame, method: str, rival: str) -> Verdict:
+def paired(frame: Table, method: str, rival: str) -> Verdict:
     """Compare two methods on the splits of one dataset and comparison that both were made on."""
     table = repeats(frame).pivot_table(index="repeat", columns="method", values="rmse")
     differences = (table[method] - table[rival]).dropna().to_numpy(dtype=float)
     if not len(differences):
         return Verdict(method, rival, float("nan"), 0, 0, 1.0)
-    p = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
+    p = _signed_rank(differences) if differences.any() else 1.0
     n_lower = int((differences < 0).sum())
     return Verdict(method, rival, float(np.median(differences)), n_lower, len(differences), p)
 
 
-def verdicts(frame: pd.DataFrame, method: str = "VAECP") -> pd.DataFrame:
+def verdicts(frame: Table, method: str = "VAECP") -> Table:
     """Return how a method does against every other, per dataset and comparison."""
     rows: list[dict[str, Any]] = []
     for names, group in repeats(frame).groupby(["dataset", "comparison"], sort=False):
@@ -112,7 +113,7 @@ def verdicts(frame: pd.DataFrame, method: str = "VAECP") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "p"])
 
 
-def winner(frame: pd.DataFrame) -> Verdict | None:
+def winner(frame: Table) -> Verdict | None:
     """Return the method with the lowest median RMSE against the next; None without methods."""
     table = summarise(frame)
     if table.empty:
@@ -122,7 +123,7 @@ def winner(frame: pd.DataFrame) -> Verdict | None:
     return paired(frame, first, second)
 
 
-def failures(frame: pd.DataFrame) -> list[str]:
+def failures(frame: Table) -> list[str]:
     """Return one line per method and dataset that failed, with how often and the first message."""
     failed = frame[frame["error"] != ""]
     return [
@@ -132,14 +133,19 @@ def failures(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def markdown(frame: pd.DataFrame) -> str:
+def markdown(frame: Table) -> str:
     """Return a data frame as a Markdown table, numbers with four digits."""
     lines = [[str(name).replace("_", " ") for name in frame.columns], ["---"] * frame.shape[1]]
     lines += [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def _all(frame: pd.DataFrame, dataset: Any, method: Any) -> pd.DataFrame:
+def _signed_rank(differences: np.ndarray) -> float:
+    found: Any = stats.wilcoxon(differences)
+    return float(found.pvalue)
+
+
+def _all(frame: Table, dataset: Any, method: Any) -> Table:
     return frame[(frame["dataset"] == dataset) & (frame["method"] == method)]
 
 
