@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,27 @@ class Results:
             lines = ",\n".join(json.dumps(_finite(record)) for record in self.records)
             with whole_file(self.path) as temporary:
                 temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder alone: two writers would lose each other's records."""
+        if self.folder is None:
+            yield
+            return
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.folder / f".{NAME}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise FormatError(
+                f"{self.folder}: another process is adding results here: wait for it, or name "
+                "another folder."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def frame(self, runs: Iterable[Run] | None = None) -> Table:
         """Return the tidy table: one row per run, or per run of these that has been made."""

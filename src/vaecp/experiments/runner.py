@@ -83,16 +83,17 @@ def carry_out(
     show : whether a progress bar is drawn.
     retry_failed : whether runs that failed before are made again.
     """
-    groups = _pending(runs, results, retry_failed)
-    order = sorted(groups.values(), key=lambda group: -_cost(group[0], tensors))
-    costs = {group[0].work: _cost(group[0], tensors) for group in order}
-    try:
-        with _progress(title, len(order), sum(costs.values()), show) as report:
-            for record in _records([group[0] for group in order], tensors, jobs):
-                results.add([_as_run(record, run) for run in groups[record["work"]]])
-                report(record, costs[record["work"]])
-    finally:
-        results.write_table()
+    with results.locked():
+        groups = _pending(runs, results, retry_failed)
+        order = sorted(groups.values(), key=lambda group: -_cost(group[0], tensors))
+        costs = {group[0].work: _cost(group[0], tensors) for group in order}
+        try:
+            with _progress(title, len(order), sum(costs.values()), show) as report:
+                for record in _records([group[0] for group in order], tensors, jobs):
+                    results.add([_as_run(record, run) for run in groups[record["work"]]])
+                    report(record, costs[record["work"]])
+        finally:
+            results.write_table()
 
 
 def _pending(runs: Sequence[Run], results: Results, retry_failed: bool) -> dict[str, list[Run]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import time
 import warnings
@@ -171,7 +172,8 @@ def device() -> str:
     import jax
 
     first = jax.devices()[0]
-    kind = platform.machine() if first.platform == "cpu" else first.device_kind
+    cores = f"{platform.machine()}, {os.cpu_count()} cores"
+    kind = cores if first.platform == "cpu" else first.device_kind
     return f"{first.platform} ({kind})"
 
 
