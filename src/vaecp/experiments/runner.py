@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ def _records(
     n_threads = max(1, (os.cpu_count() or 1) // jobs)
     with _environment(n_threads), parallel_config("loky", inner_max_num_threads=n_threads):
         pool: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        made = pool(delayed(execute)(run, tensors[run.data]) for run in runs)
+        made = pool(delayed(_execute_in_worker)(run, tensors[run.data]) for run in runs)
         try:
             yield from made
         except TerminatedWorkerError as error:
@@ -146,6 +147,12 @@ def _records(
                 f"one of {jobs} processes was ended from outside, most often for lack of memory: "
                 "start again with fewer --jobs; finished runs are kept."
             ) from error
+
+
+def _execute_in_worker(run: Run, observations: Observations) -> dict[str, Any]:
+    """Leave Ctrl-C to the parent, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return execute(run, observations)
 
 
 @contextmanager
