@@ -53,7 +53,10 @@ def reproduce(
         with whole_file(folder / name) as temporary:
             figure.savefig(temporary, dpi=150)
         written.append(folder / name)
-    texts = {"tables.md": tables(frame, study), "README.md": page(frame, study, written, command)}
+    texts = {
+        "tables.md": tables(frame, study),
+        "README.md": page(frame, results.of(runs), study, written, command),
+    }
     for name, text in texts.items():
         with whole_file(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")

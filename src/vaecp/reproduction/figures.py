@@ -65,7 +65,7 @@ def _collapse(measured: list[dict[str, Any]], study: Study) -> Any:
         history = record["history"]
         plot_collapse(history["elbo"], history["validation_rmse"], ax)
         ax.set_title(f"{record['dataset']}, learning rate {record['settings']['learning_rate']:g}")
-    return _titled(figure, "VAECP.paper(): the bound rises, the error stays", study)
+    return _titled(figure, "VAECP.paper(): evidence bound and error while it trains", study)
 
 
 def _figure(width: float, height: float) -> Any:
