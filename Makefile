@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in two processes: more threads than cores make small linear algebra slower.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench reproduce format clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -31,6 +31,9 @@ format: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/amino.py
+
+reproduce: .venv/.installed
+	$(BIN)/vaecp reproduce --output results
 
 clean:
 	rm -rf .venv build dist demo-output

@@ -175,6 +175,154 @@ def test_bad_queries_get_one_line_and_no_output(asked, shelf, source, tmp_path, 
     assert not (tmp_path / "a.csv").exists()
 
 
+# ---- compare, rank, reproduce, datasets ------------------------------------------------
+
+
+@pytest.fixture
+def ratings(tmp_path, random):
+    """Text labels; two thirds of a 9 x 8 x 5 tensor that has rank 2 without its mean."""
+    path = tmp_path / "ratings.csv"
+    users, films, weeks = (1 + random.random(size) for size in (9, 8, 5))
+    rows = [
+        f"user {i},film {j},w{k},{users[i] * films[j] * weeks[k] + 0.05 * random.normal()}"
+        for i in range(9)
+        for j in range(8)
+        for k in range(5)
+        if random.random() < 0.67
+    ]
+    path.write_text("\n".join(["user,film,week,stars", *rows]))
+    return path
+
+
+SMALL = ("--ranks", "2,6", "--folds", 2, "--jobs", 1)
+
+
+def test_compare_names_the_winner_and_the_command_that_fits_it(ratings, tmp_path):
+    pytest.importorskip("matplotlib")
+    arguments = (ratings, "--methods", "HOSVD, TuckerALS", "--repeats", 2, *SMALL)
+    outcome = run("compare", *arguments, "-o", tmp_path / "out")
+    assert outcome.exit_code == 0, outcome.output
+    assert "a test needs at least 6" in outcome.stdout
+    command = next(line for line in outcome.stdout.splitlines() if "vaecp complete" in line)
+    assert "--method " in command
+    assert "--rank 2" in command
+    assert (tmp_path / "out" / "rmse.png").read_bytes().startswith(b"\x89PNG")
+    assert "| HOSVD | 2 |" in (tmp_path / "out" / "table.md").read_text()
+    records = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert len(records) == 2 * (2 * 2 + 2)
+
+
+def test_an_interrupted_comparison_says_that_it_goes_on_and_does(monkeypatch, ratings, tmp_path):
+    pytest.importorskip("matplotlib")
+    from vaecp.experiments import METHODS, Method
+    from vaecp.models.tucker import HOSVD
+
+    made = []
+
+    def build(**settings):
+        if len(made) == 3:
+            made.append(None)
+            raise KeyboardInterrupt
+        made.append(settings)
+        return HOSVD(**settings)
+
+    monkeypatch.setitem(METHODS, "HOSVD", Method(build))
+    arguments = ("compare", ratings, "--methods", "HOSVD", "--repeats", 1, *SMALL)
+    outcome = run(*arguments, "-o", tmp_path / "out")
+    assert outcome.exit_code == 130
+    assert "the same command goes on where it stopped" in outcome.stderr
+    outcome = run(*arguments, "-o", tmp_path / "out")
+    assert outcome.exit_code == 0, outcome.output
+    assert len(made) == 1 + 2 * 2 + 1
+
+
+def test_the_command_of_the_winner_fits(ratings, tmp_path):
+    arguments = ("complete", ratings, "-o", tmp_path / "filled.csv", "--method", "HOSVD")
+    assert run(*arguments, "--rank", 1).exit_code == 0
+    assert len(pd.read_csv(tmp_path / "filled.csv")) == 9 * 8 * 5
+    assert_refused(run(*arguments[:-1], "Magic"), "there is no method 'Magic'")
+
+
+def test_rank_draws_the_curve_of_the_folds(monkeypatch, ratings, tmp_path):
+    pytest.importorskip("matplotlib")
+    from vaecp.experiments import METHODS, Method
+    from vaecp.models.tucker import HOSVD
+
+    monkeypatch.setitem(METHODS, "VAECP", Method(HOSVD))
+    outcome = run("rank", ratings, *SMALL, "-o", tmp_path / "out")
+    assert outcome.exit_code == 0, outcome.output
+    assert "The lowest is at rank 2" in outcome.stdout
+    assert (tmp_path / "out" / "rank.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        (("--ranks", "many"), "give integers from 1, such as 5,10,20"),
+        (("--methods", "Magic"), "there is no method 'Magic'"),
+        (("--folds", 1), "folds"),
+    ],
+)
+def test_compare_refuses_wrong_options_before_any_run(ratings, tmp_path, wrong, line):
+    pytest.importorskip("matplotlib")
+    assert_refused(run("compare", ratings, *wrong, "-o", tmp_path / "out"), line)
+    assert not (tmp_path / "out").exists()
+
+
+def test_compare_says_when_every_run_failed(monkeypatch, ratings, tmp_path):
+    pytest.importorskip("matplotlib")
+    from vaecp.experiments import METHODS, Method
+
+    monkeypatch.setitem(METHODS, "HOSVD", Method(lambda **settings: 1 / 0))
+    arguments = (ratings, "--methods", "HOSVD", "--repeats", 1, *SMALL)
+    outcome = run("compare", *arguments, "-o", tmp_path / "out")
+    assert outcome.exit_code == 2
+    assert "ZeroDivisionError" in outcome.stderr
+    assert "every run failed" in outcome.stderr
+
+
+def test_reproduce_draws_the_figures_and_says_that_it_was_quick(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    from vaecp.experiments import METHODS, Method
+    from vaecp.models.tucker import HOSVD
+
+    class Brief(HOSVD):
+        rank_ = 2
+
+        def _fit_standardised(self, observations, random):
+            self.max_iter = 2
+            return super()._fit_standardised(observations, random)
+
+    for name in METHODS:
+        method = Method(lambda **s: Brief(s["rank"]), baseline=not name.startswith("VAECP"))
+        monkeypatch.setitem(METHODS, name, method)
+    arguments = ("reproduce", "--quick", "--only", "synthetic r=9", "--jobs", 1)
+    outcome = run(*arguments, "-o", tmp_path / "out")
+    assert outcome.exit_code == 0, outcome.output
+    assert (tmp_path / "out" / "figure-2-synthetic.png").exists()
+    assert (tmp_path / "out" / "figure-6-rank.png").exists()
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "quick run" in page
+    assert "vaecp reproduce --quick --only 'synthetic r=9'" in page
+    assert "**synthetic r=9**: VAECP" in page
+    assert "## synthetic r=9, at its best" in (tmp_path / "out" / "tables.md").read_text()
+
+
+def test_reproduce_names_the_tensors_it_knows(tmp_path):
+    pytest.importorskip("matplotlib")
+    outcome = run("reproduce", "--only", "moon", "-o", tmp_path / "out")
+    assert_refused(outcome, "'moon' is not one of the paper's tensors: use synthetic r=9")
+
+
+def test_datasets_lists_every_name_and_fetch_refuses_others():
+    from vaecp import datasets
+
+    listed = run("datasets", "list").stdout
+    assert all(name in listed for name in datasets.names())
+    assert_refused(run("datasets", "fetch", "moon"), "there is no dataset 'moon'")
+    assert "made on the spot" in run("datasets", "fetch", "synthetic").stderr
+
+
 # ---- failing ---------------------------------------------------------------------------
 
 
@@ -278,7 +426,7 @@ def test_help_answers_at_once():
     outcome = program("--help")
     assert time.perf_counter() - started < 1
     assert outcome.returncode == 0
-    assert all(command in outcome.stdout for command in ("complete", "predict", "demo"))
+    assert all(command in outcome.stdout for command in ("complete", "predict", "demo", "compare"))
 
 
 def test_no_heavy_library_is_imported_for_help():

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +15,20 @@ import typer
 from typer.core import TyperGroup
 
 from vaecp import __version__
+from vaecp.commands import compare, datasets, reproduce
+from vaecp.commands.options import (
+    Absent,
+    AbsentOption,
+    Duplicates,
+    DuplicatesOption,
+    Modes,
+    Seed,
+    Source,
+    Value,
+    Variable,
+    Wide,
+    read_input,
+)
 from vaecp.errors import FormatError, VaecpError
 
 if TYPE_CHECKING:
@@ -64,21 +77,6 @@ app = typer.Typer(
 )
 
 
-class Absent(StrEnum):
-    """What an entry that the input does not list is."""
-
-    unknown = "unknown"
-    zero = "zero"
-
-
-class Duplicates(StrEnum):
-    """What to do with entries that the input lists more than once."""
-
-    error = "error"
-    keep = "keep"
-    mean = "mean"
-
-
 Coverage = Annotated[float, typer.Option(help="Probability that low to high holds the value.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="File to write; its suffix decides.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -107,29 +105,27 @@ def default_model(rank: int | None, seed: int) -> TensorEstimator:
     return VAECP(random_state=seed) if rank is None else VAECP(rank=rank, random_state=seed)
 
 
+def _named_model(method: str, rank: int | None, seed: int) -> TensorEstimator:
+    from vaecp.experiments import build
+
+    return build(method, {} if rank is None else {"rank": rank}, seed)
+
+
 @app.command()
 def complete(
-    source: Annotated[Path, typer.Argument(metavar="INPUT", help="Table or array with gaps.")],
+    source: Source,
     output: Output,
-    modes: Annotated[
-        str | None, typer.Option(help="Label columns, with commas: all but the last by default.")
+    modes: Modes = None,
+    value: Value = None,
+    variable: Variable = None,
+    wide: Wide = None,
+    absent: AbsentOption = Absent.unknown,
+    duplicates: DuplicatesOption = Duplicates.error,
+    method: Annotated[
+        str | None, typer.Option(help="Another method than VAECP, such as CPALS.")
     ] = None,
-    value: Annotated[str | None, typer.Option(help="Value column: the last by default.")] = None,
-    variable: Annotated[
-        str | None, typer.Option(help="Which array of a .npz, .mat or .nc file.")
-    ] = None,
-    wide: Annotated[
-        str | None,
-        typer.Option(help="The header holds labels of this mode: one column per label."),
-    ] = None,
-    absent: Annotated[
-        Absent, typer.Option(help="What an entry that is not listed is.")
-    ] = Absent.unknown,
-    duplicates: Annotated[
-        Duplicates, typer.Option(help="What to do with entries that are listed more than once.")
-    ] = Duplicates.error,
     rank: Annotated[int | None, typer.Option(min=1, help="Width of the latent rows.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
+    seed: Seed = 0,
     coverage: Coverage = 0.9,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
     quiet: Quiet = False,
@@ -138,7 +134,7 @@ def complete(
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     _check_coverage(coverage)
     from vaecp.files import check_target
-    from vaecp.formats import check_writable, read, write_completion
+    from vaecp.formats import check_writable, write_completion
 
     check_writable(output)
     if save is not None:
@@ -146,20 +142,13 @@ def complete(
     _refuse_overwriting(source, output, save)
     if save is not None and save.resolve() == output.resolve():
         raise FormatError(f"{save}: is named for the table and for the model: name two files.")
-    observations = read(
-        source,
-        modes=[name.strip() for name in modes.split(",")] if modes else None,
-        value=value,
-        variable=variable,
-        absent=absent.value,
-        duplicates=duplicates.value,
-        wide=wide,
-    )
+    observations = read_input(source, modes, value, variable, wide, absent, duplicates)
+    model = _named_model(method, rank, seed) if method else default_model(rank, seed)
     from vaecp.completion import complete as complete_tensor
 
     started = time.perf_counter()
     with _working(f"Fitting {observations!r}", quiet or as_json):
-        result = complete_tensor(observations, default_model(rank, seed), coverage)
+        result = complete_tensor(observations, model, coverage)
         if save is not None:
             from vaecp.store import save as save_model
 
@@ -232,6 +221,12 @@ def demo(
         "written": ", ".join(map(str, written)),
     }
     _print_table(rows, "Immune responses to interleukin 2")
+
+
+app.command()(compare.compare)
+app.command()(compare.rank)
+app.command()(reproduce.reproduce)
+app.add_typer(datasets.app, name="datasets")
 
 
 def _rivals(seed: int) -> dict[str, TensorEstimator]:

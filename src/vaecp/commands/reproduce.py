@@ -1,0 +1,52 @@
+"""`vaecp reproduce`: the paper's experiments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vaecp.commands.options import Jobs, Quick, Retry, Seed, n_jobs, resumable
+
+
+def reproduce(
+    quick: Quick = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write into, and to go on from.")
+    ] = Path("vaecp-results"),
+    only: Annotated[
+        str | None, typer.Option(help="Which tensors, with commas, such as amino,fia: all.")
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    retry_failed: Retry = False,
+) -> None:
+    """Repeat the paper's experiments: figures, tables, and a page that says what came out.
+
+    All methods on the synthetic tensors (r = 9 to 12), amino, fia and sugar. Finished runs are
+    kept in the output folder, and are not made again.
+    """
+    from vaecp import reproduction
+
+    study = reproduction.QUICK if quick else reproduction.FULL
+    study = replace(study, protocol=replace(study.protocol, seed=seed))
+    given = [
+        "--quick" if quick else "",
+        f"--only '{only}'" if only else "",
+        f"--seed {seed}" if seed else "",
+    ]
+    command = " ".join(["vaecp reproduce", *filter(None, given)])
+    with resumable(output):
+        written = reproduction.reproduce(
+            output,
+            study,
+            only=[name.strip() for name in only.split(",")] if only else (),
+            jobs=n_jobs(jobs),
+            show=True,
+            retry_failed=retry_failed,
+            command=command,
+        )
+    for path in written:
+        typer.echo(path)

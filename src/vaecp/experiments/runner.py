@@ -1,0 +1,201 @@
+"""Carry runs out over processes, keep what they measure, and show how far it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vaecp.errors import VaecpError
+from vaecp.experiments.methods import method
+from vaecp.experiments.protocol import Case, Choices, Protocol, choose, fold_runs, repeat_runs
+from vaecp.experiments.results import Results
+from vaecp.experiments.runs import BEST, Run, execute
+from vaecp.observations import Observations
+
+Report = Callable[[dict[str, Any], float], None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was chosen, by case, and the runs that it rests on and led to."""
+
+    choices: dict[str, Choices]
+    runs: list[Run]
+
+
+class WorkerError(VaecpError, RuntimeError):
+    """A process that made runs was ended from outside."""
+
+
+def compare(
+    cases: Sequence[Case],
+    protocol: Protocol,
+    results: Results,
+    *,
+    comparisons: Sequence[str] = (BEST,),
+    jobs: int = 1,
+    show: bool = False,
+    retry_failed: bool = False,
+) -> Comparison:
+    """Choose settings by the folds, and make the repeats.
+
+    What is in `results` already is not run again.
+    """
+    tensors = {case.data: case.observations for case in cases}
+
+    def make(runs: list[Run], title: str) -> None:
+        carry_out(
+            runs, tensors, results, jobs=jobs, title=title, show=show, retry_failed=retry_failed
+        )
+
+    folds = [run for case in cases for run in fold_runs(case, protocol)]
+    make(folds, "Folds")
+    choices = {}
+    for case in cases:
+        chosen = choose(case, protocol, results)
+        choices[case.name] = {name: chosen[name] for name in comparisons if name in chosen}
+    repeats = [run for case in cases for run in repeat_runs(case, protocol, choices[case.name])]
+    make(repeats, "Repeats")
+    return Comparison(choices, [*folds, *repeats])
+
+
+def carry_out(
+    runs: Sequence[Run],
+    tensors: Mapping[str, Observations],
+    results: Results,
+    *,
+    jobs: int = 1,
+    title: str = "Runs",
+    show: bool = False,
+    retry_failed: bool = False,
+) -> None:
+    """Make the runs that `results` lacks, the largest first, and keep each as it ends.
+
+    Parameters
+    ----------
+    tensors : by fingerprint.
+    jobs : how many processes; 1 stays in this one.
+    show : whether a progress bar is drawn.
+    retry_failed : whether runs that failed before are made again.
+    """
+    with results.locked():
+        groups = _pending(runs, results, retry_failed)
+        order = sorted(groups.values(), key=lambda group: -_cost(group[0], tensors))
+        costs = {group[0].work: _cost(group[0], tensors) for group in order}
+        try:
+            with _progress(title, len(order), sum(costs.values()), show) as report:
+                for record in _records([group[0] for group in order], tensors, jobs):
+                    results.add([_as_run(record, run) for run in groups[record["work"]]])
+                    report(record, costs[record["work"]])
+        finally:
+            results.write_table()
+
+
+def _pending(runs: Sequence[Run], results: Results, retry_failed: bool) -> dict[str, list[Run]]:
+    """Group what is to be made by what is computed; copy what another comparison has made."""
+    made = {
+        record["work"]: record
+        for record in results.records
+        if not (retry_failed and record["error"])
+    }
+    missing = [
+        run
+        for run in dict.fromkeys(runs)
+        if run not in results or (retry_failed and results[run]["error"])
+    ]
+    results.add([_as_run(made[run.work], run) for run in missing if run.work in made])
+    groups: dict[str, list[Run]] = {}
+    for run in missing:
+        if run.work not in made:
+            groups.setdefault(run.work, []).append(run)
+    return groups
+
+
+def _as_run(record: dict[str, Any], run: Run) -> dict[str, Any]:
+    return record | {"key": run.key, "comparison": run.comparison}
+
+
+def _cost(run: Run, tensors: Mapping[str, Observations]) -> float:
+    rank = float(np.max(run.rank)) if run.rank is not None else 10.0
+    return method(run.method).weight * len(tensors[run.data]) * (10.0 + rank)
+
+
+def _records(
+    runs: list[Run], tensors: Mapping[str, Observations], jobs: int
+) -> Iterator[dict[str, Any]]:
+    if jobs == 1 or len(runs) < 2:
+        for run in runs:
+            yield execute(run, tensors[run.data])
+        return
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    n_threads = max(1, (os.cpu_count() or 1) // jobs)
+    with _environment(n_threads), parallel_config("loky", inner_max_num_threads=n_threads):
+        pool: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        made = pool(delayed(_execute_in_worker)(run, tensors[run.data]) for run in runs)
+        try:
+            yield from made
+        except TerminatedWorkerError as error:
+            raise WorkerError(
+                f"one of {jobs} processes was ended from outside, most often for lack of memory: "
+                "start again with fewer --jobs; finished runs are kept."
+            ) from error
+
+
+def _execute_in_worker(run: Run, observations: Observations) -> dict[str, Any]:
+    """Leave Ctrl-C to the parent, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return execute(run, observations)
+
+
+@contextmanager
+def _environment(n_threads: int) -> Iterator[None]:
+    """Let the processes share cores and a GPU: XLA would take all of both in each."""
+    wanted = {"NPROC": str(n_threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    added = {name: text for name, text in wanted.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+@contextmanager
+def _progress(title: str, n_runs: int, cost: float, show: bool) -> Iterator[Report]:
+    """Show runs done, the lowest RMSE per method, and the time left by the cost of what is left."""
+    if not show or not n_runs:
+        yield lambda record, done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[done]}/{task.fields[n_runs]} runs"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[best]}"),
+    )
+    best: dict[str, dict[str, float]] = {}
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=cost, done=0, n_runs=n_runs, best="")
+
+        def report(record: dict[str, Any], done: float) -> None:
+            name, found = record["method"], record["rmse"]
+            here = best.setdefault(record["dataset"], {})
+            if np.isfinite(found):
+                here[name] = min(found, here.get(name, np.inf))
+            shown = ", ".join(f"{name} {error:.3g}" for name, error in sorted(here.items()))
+            shown = f"{record['dataset']}: {shown}"
+            n_done = progress.tasks[task].fields["done"] + 1
+            progress.update(task, advance=done, done=n_done, best=shown)
+
+        yield report

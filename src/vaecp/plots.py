@@ -1,0 +1,126 @@
+"""Static plots: every function takes `ax=None`, draws there, and returns the axes.
+
+Colours are Okabe and Ito's, which readers with any colour vision can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vaecp.errors import ObservationError
+from vaecp.extras import require
+
+COLOURS = {
+    "VAECP": "#0072B2",
+    "VAECP.paper": "#56B4E9",
+    "CPALS": "#D55E00",
+    "NCP": "#E69F00",
+    "HOSVD": "#009E73",
+    "TuckerALS": "#F0E442",
+    "FBCP": "#CC79A7",
+    "InfTucker": "#999999",
+}
+OTHER = "#444444"
+MARKERS = "osD^vP*X"
+RMSE = "RMSE of held-out entries (standard deviations)"
+WIDE = 20.0
+"""From this ratio of the largest to the smallest RMSE on, the axis is logarithmic."""
+
+
+def plot_rmse_boxes(results: Any, ax: Any = None) -> Any:
+    """Draw a box of the repeats' RMSE per method, with every repeat as a dot.
+
+    Parameters
+    ----------
+    results : rows of one dataset and one comparison, with columns `method`, `rmse` and
+        `repeat`; rows without an RMSE are left out.
+    ax : where to draw; a new figure by default.
+    """
+    measured = results[results["rmse"].notna()]
+    _refuse_empty(measured, "a box plot")
+    ax = _axes(ax)
+    methods = _in_order(measured["method"])
+    values = [measured.loc[measured["method"] == m, "rmse"].to_numpy(float) for m in methods]
+    boxes = ax.boxplot(values, patch_artist=True, showfliers=False, widths=0.6)
+    for name, box, median in zip(methods, boxes["boxes"], boxes["medians"], strict=True):
+        box.set(facecolor=COLOURS.get(name, OTHER), alpha=0.6)
+        median.set_color("black")
+    for place, found in enumerate(values, start=1):
+        spread = place + np.linspace(-0.12, 0.12, len(found)) * (len(found) > 1)
+        ax.plot(spread, found, ".", color="black", markersize=3)
+    ax.set_xticks(range(1, len(methods) + 1), methods, rotation=40, ha="right")
+    _scale(ax, np.concatenate(values))
+    ax.set_ylabel(RMSE)
+    return ax
+
+
+def plot_rank_curve(results: Any, ax: Any = None) -> Any:
+    """Draw the mean RMSE over the folds against the rank, with its range, per method.
+
+    Parameters
+    ----------
+    results : rows with columns `rank`, `rmse`, and `method` (or `dataset`, where there are
+        several): one curve each.
+    ax : where to draw; a new figure by default.
+    """
+    measured = results[results["rmse"].notna() & results["rank"].notna()]
+    _refuse_empty(measured, "a rank curve")
+    ax = _axes(ax)
+    by = "dataset" if measured["dataset"].nunique() > 1 else "method"
+    colours = list(COLOURS.values())
+    for place, (name, group) in enumerate(measured.groupby(by, sort=False)):
+        found = group.astype({"rank": int}).groupby("rank")["rmse"].agg(["mean", "min", "max"])
+        colour = COLOURS.get(str(name), colours[place % len(colours)])
+        marker = MARKERS[place % len(MARKERS)]
+        ax.plot(found.index, found["mean"], marker=marker, color=colour, label=str(name))
+        ax.fill_between(found.index, found["min"], found["max"], color=colour, alpha=0.2)
+    _scale(ax, measured["rmse"].to_numpy(float))
+    ax.set_xlabel("rank (width of the latent rows)")
+    ax.set_ylabel("cross-validated RMSE (standard deviations)")
+    ax.legend()
+    return ax
+
+
+def plot_collapse(elbo: Sequence[float], rmse: Sequence[float], ax: Any = None) -> Any:
+    """Draw the evidence bound and the RMSE of validation entries, epoch by epoch.
+
+    A fit has collapsed where the bound still rises and the error no longer falls.
+    """
+    ax = _axes(ax)
+    epochs = np.arange(1, len(rmse) + 1)
+    ax.plot(epochs, rmse, color=COLOURS["CPALS"], label="validation RMSE")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("validation RMSE (standard deviations)", color=COLOURS["CPALS"])
+    ax.set_ylim(bottom=0)
+    other = ax.twinx()
+    other.plot(epochs, elbo, color=COLOURS["VAECP"], linestyle="--", label="ELBO")
+    other.set_ylabel("ELBO (nats, dashed)", color=COLOURS["VAECP"])
+    return ax
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    figure = require("matplotlib.figure", "plots", "a plot").Figure(layout="constrained")
+    return figure.subplots()
+
+
+def _scale(ax: Any, values: np.ndarray) -> None:
+    """From zero, so that sizes can be compared; by factors where one method dwarfs the rest."""
+    if values.min() > 0 and values.max() / values.min() >= WIDE:
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(bottom=0)
+
+
+def _in_order(methods: Any) -> list[str]:
+    found = list(dict.fromkeys(methods))
+    return [m for m in COLOURS if m in found] + [m for m in found if m not in COLOURS]
+
+
+def _refuse_empty(measured: Any, what: str) -> None:
+    if measured.empty:
+        raise ObservationError(f"there is no measured RMSE for {what}: run the methods first.")

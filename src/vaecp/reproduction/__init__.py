@@ -1,0 +1,64 @@
+"""The paper's experiments: figures 2 to 6, tables, and a page that says what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vaecp.experiments import BEST, PAPER, Results, carry_out, compare
+from vaecp.extras import require
+from vaecp.files import whole_file
+from vaecp.reproduction.figures import figures
+from vaecp.reproduction.page import page, tables
+from vaecp.reproduction.study import FULL, QUICK, Study, cases, collapse_runs
+
+__all__ = ["FULL", "QUICK", "Study", "reproduce"]
+
+
+def reproduce(
+    folder: Path,
+    study: Study = FULL,
+    *,
+    only: Sequence[str] = (),
+    jobs: int = 1,
+    show: bool = False,
+    retry_failed: bool = False,
+    command: str = "vaecp reproduce",
+) -> list[Path]:
+    """Make the runs that `folder` lacks, draw the figures, and return what was written.
+
+    Parameters
+    ----------
+    only : names of datasets; all of the paper's by default.
+    command : what the page names as the way to make it again.
+    """
+    require("matplotlib", "plots", "the figures")
+    results = Results(folder)
+    chosen = cases(study, only)
+    made = compare(
+        chosen,
+        study.protocol,
+        results,
+        comparisons=(PAPER, BEST),
+        jobs=jobs,
+        show=show,
+        retry_failed=retry_failed,
+    )
+    runs = collapse_runs(study, chosen)
+    tensors = {case.data: case.observations for case in chosen}
+    carry_out(runs, tensors, results, jobs=jobs, title="Collapse", show=show)
+    frame = results.frame([*made.runs, *runs])
+    written = []
+    for name, figure in figures(frame, results.of(runs), study).items():
+        with whole_file(folder / name) as temporary:
+            figure.savefig(temporary, dpi=150)
+        written.append(folder / name)
+    texts = {
+        "tables.md": tables(frame, study),
+        "README.md": page(frame, results.of(runs), study, written, command),
+    }
+    for name, text in texts.items():
+        with whole_file(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        written.append(folder / name)
+    return written

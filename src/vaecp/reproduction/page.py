@@ -1,0 +1,171 @@
+"""The page: where VAECP wins and where it does not, and how that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vaecp.experiments import BEST, PAPER, failures, markdown, summarise, verdicts
+from vaecp.experiments.results import Table
+from vaecp.experiments.tables import LEAST_REPEATS, LEVEL
+from vaecp.reproduction.study import Study
+
+SHOWN = (
+    "method",
+    "rank",
+    "median",
+    "lower_quartile",
+    "upper_quartile",
+    "mae",
+    "nll",
+    "crps",
+    "coverage_90",
+    "seconds",
+    "repeats",
+)
+
+
+def tables(frame: Table, study: Study) -> str:
+    """Return medians and quartiles per dataset and comparison, and VAECP's wins and losses."""
+    parts = ["# Tables\n", _note(study)]
+    summary, judged = summarise(frame), verdicts(frame)
+    for (dataset, comparison), group in summary.groupby(["dataset", "comparison"], sort=False):
+        parts.append(f"## {dataset}, {comparison}\n")
+        parts.append(markdown(group[list(SHOWN)]))
+        here = (judged["dataset"] == dataset) & (judged["comparison"] == comparison)
+        if here.any():
+            parts.append("VAECP against each, over the same splits:\n")
+            parts.append(markdown(judged[here].drop(columns=["dataset", "comparison"])))
+    return "\n".join(part for part in parts if part)
+
+
+def page(
+    frame: Table,
+    histories: list[dict[str, Any]],
+    study: Study,
+    pictures: Sequence[Path],
+    command: str,
+) -> str:
+    """Return the page as Markdown."""
+    parts = [
+        "# The paper's experiments\n",
+        f"Made by `{command}` on {_machines(frame)}.\n",
+        _note(study),
+        "RMSE is in units of the training entries' standard deviation: predicting the mean of "
+        "the values gives about 1.\n",
+        "## Where VAECP wins, and where it does not\n",
+        *_statements(frame, BEST),
+        *_statements(frame, PAPER),
+        _how_tested(),
+        "## What `VAECP.paper()` does\n",
+        _published(frame, study),
+        *_trained(histories),
+        "## How the rank was chosen\n",
+        _protocol(study),
+        markdown(_chosen(frame)),
+        *_failed(frame),
+        "## Figures\n",
+        *(f"![{path.stem}]({path.name})\n" for path in pictures),
+        "All numbers: [tables.md](tables.md), `results.json` and `results.parquet`.\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _note(study: Study) -> str:
+    return f"**A {study.note}. Its numbers mean little.**\n" if study.note else ""
+
+
+def _machines(frame: Table) -> str:
+    return ", ".join(dict.fromkeys(frame["device"])) or "no device"
+
+
+def _statements(frame: Table, comparison: str) -> list[str]:
+    summary, judged = summarise(frame), verdicts(frame)
+    judged = judged[judged["comparison"] == comparison]
+    summary = summary[summary["comparison"] == comparison]
+    lines = []
+    for dataset, group in judged.groupby("dataset", sort=False):
+        here = summary[summary["dataset"] == dataset].set_index("method")["median"]
+        rivals = here.drop("VAECP")
+        best = rivals.idxmin()
+        if group["n_repeats"].max() < LEAST_REPEATS:
+            group = group.assign(outcome="untested")
+        said = [
+            f"{verb} {', '.join(group.loc[group['outcome'] == outcome, 'rival'])}"
+            for outcome, verb in (
+                ("wins", "better than"),
+                ("loses", "worse than"),
+                ("undecided", "not told apart from"),
+                ("untested", "not tested, with so few repeats, against"),
+            )
+            if (group["outcome"] == outcome).any()
+        ]
+        lines.append(
+            f"- **{dataset}**: VAECP {here['VAECP']:.4g}; the best other method is {best} with "
+            f"{rivals[best]:.4g}. VAECP is {'; '.join(said)}."
+        )
+    return [f"### {comparison.capitalize()}\n", "\n".join(lines) + "\n"] if lines else []
+
+
+def _how_tested() -> str:
+    return (
+        f"Better and worse mean a Wilcoxon signed-rank test over the same splits with p < {LEVEL}, "
+        f"which needs at least {LEAST_REPEATS} repeats. Splits of one tensor overlap and many pairs "
+        "are tested, so that p is a guide and not a proof.\n"
+    )
+
+
+def _published(frame: Table, study: Study) -> str:
+    summary = summarise(frame)
+    found = summary[(summary["method"] == "VAECP.paper") & (summary["comparison"] == BEST)]
+    numbers = ", ".join(
+        f"{dataset} {median:.3g}"
+        for dataset, median in zip(found["dataset"], found["median"], strict=True)
+    )
+    return (
+        "The published recipe trains both heads and the whole KL from the first step, in batches of "
+        "30 with a small constant rate. The paper names no number of epochs; here it has about "
+        f"{study.paper_steps:,} steps. Median RMSE: {numbers or 'not measured'}.\n"
+    )
+
+
+def _trained(histories: list[dict[str, Any]]) -> list[str]:
+    """Say from where to where bound and error went, and leave the conclusion to the numbers."""
+    lines = []
+    for record in histories:
+        if "history" not in record:
+            continue
+        elbo, rmse = record["history"]["elbo"], record["history"]["validation_rmse"]
+        half = len(rmse) // 2
+        lines.append(
+            f"- {record['dataset']}, rate {record['settings']['learning_rate']:g}, {len(rmse)} "
+            f"epochs: the evidence bound goes from {elbo[0]:,.0f} over {elbo[half]:,.0f} half-way to "
+            f"{elbo[-1]:,.0f}, the validation RMSE from {rmse[0]:.3f} over {rmse[half]:.3f} to "
+            f"{rmse[-1]:.3f} (figure 7)."
+        )
+    return ["\n".join(lines) + "\n"] if lines else []
+
+
+def _protocol(study: Study) -> str:
+    protocol = study.protocol
+    return (
+        f"Entries are split at random, {1 - protocol.held_out:.0%} to train and "
+        f"{protocol.held_out:.0%} to test, {protocol.repeats} times, with seeds derived from "
+        f"{protocol.seed}. The rank (and the learning rate of `VAECP.paper`) is chosen by "
+        f"{protocol.folds}-fold cross-validation on the training part of the first split and kept "
+        "for the others, to bound the cost. No test entry enters the choice. In the comparison "
+        "*as in the paper* every baseline has the rank that FBCP finds on that training part, from "
+        f"at most {max(study.ranks)}; *at its best*, every method has its own. All methods stop as "
+        "their defaults say, or as the settings below do.\n"
+    )
+
+
+def _chosen(frame: Table) -> Table:
+    summary = summarise(frame)
+    return summary[["dataset", "comparison", "method", "settings"]]
+
+
+def _failed(frame: Table) -> list[str]:
+    lines = [f"- {line}" for line in failures(frame)]
+    return ["## Runs that failed\n", "\n".join(lines) + "\n"] if lines else []

@@ -1,0 +1,172 @@
+"""What is tried on which tensor, in full and quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vaecp import datasets
+from vaecp.errors import DatasetError
+from vaecp.experiments import METHODS, TRAINING, Case, Protocol, Run, candidates, settings_of
+from vaecp.experiments.runs import derived_seed
+from vaecp.observations import Observations
+
+SYNTHETIC = {f"synthetic r={r}": r for r in (9, 10, 11, 12)}
+REAL = ("amino", "fia", "sugar")
+NAMES = (*SYNTHETIC, *REAL)
+BATCH = 30
+SHOWN_RATES = (5e-5, 1e-3)
+"""Of the training histories: the published rate, and one at which training is not just slow."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """How much is spent.
+
+    Attributes
+    ----------
+    ranks : what every method chooses from; for the synthetic tensors `synthetic_ranks`.
+    paper_ranks, paper_rates : what `VAECP.paper` chooses from on real data; on the synthetic
+        tensors it has the published rate of 1e-4, and ranks 9 to 12.
+    paper_steps : the most minibatches of `VAECP.paper`.
+    budgets : settings per method that bound its cost.
+    synthetic_epochs : of VAECP; None leaves it to the default.
+    stride : every how many-th sample of sugar is taken.
+    note : what the title of every figure says.
+    """
+
+    protocol: Protocol
+    ranks: tuple[int, ...]
+    synthetic_ranks: tuple[int, ...]
+    paper_ranks: tuple[int, ...]
+    paper_rates: tuple[float, ...]
+    paper_steps: int
+    collapse_epochs: int
+    budgets: dict[str, dict[str, Any]]
+    synthetic_epochs: int | None = None
+    stride: int = 1
+    note: str = ""
+
+
+FULL = Study(
+    protocol=Protocol(),
+    ranks=(5, 10, 15, 20, 30, 40, 50, 75, 100),
+    synthetic_ranks=(5, 9, 10, 11, 12, 15, 20, 30, 40, 50, 75, 100),
+    paper_ranks=(10, 20, 50),
+    paper_rates=(1e-5, 2e-5, 5e-5),
+    paper_steps=300_000,
+    collapse_epochs=180,
+    budgets={},
+)
+QUICK = Study(
+    protocol=Protocol(repeats=2, folds=2),
+    ranks=(5, 15),
+    synthetic_ranks=(5, 15),
+    paper_ranks=(10,),
+    paper_rates=(5e-5,),
+    paper_steps=5_000,
+    collapse_epochs=20,
+    budgets={
+        "VAECP": {"max_epochs": 25, "n_members": 2},
+        "CPALS": {"max_iter": 60, "n_starts": 2},
+        "NCP": {"max_iter": 60, "n_starts": 1},
+        "HOSVD": {"max_iter": 60},
+        "TuckerALS": {"max_iter": 60},
+        "FBCP": {"max_iter": 60, "n_starts": 1},
+        "InfTucker": {"max_iter": 6},
+    },
+    synthetic_epochs=150,
+    stride=10,
+    note="quick run: 2 repeats, 2 folds, 2 ranks, short training, a tenth of sugar",
+)
+
+
+def cases(study: Study, only: Sequence[str] = ()) -> list[Case]:
+    """Return the paper's tensors with what is tried on each."""
+    unknown = [name for name in only if name not in NAMES]
+    if unknown:
+        raise DatasetError(
+            f"{unknown[0]!r} is not one of the paper's tensors: use {', '.join(NAMES)}."
+        )
+    return [_case(name, study) for name in NAMES if not only or name in only]
+
+
+def collapse_runs(study: Study, chosen: Sequence[Case]) -> list[Run]:
+    """List the runs whose training is shown: the published recipe on amino."""
+    return [
+        Run(
+            dataset=case.name,
+            data=case.data,
+            method="VAECP.paper",
+            settings=settings_of(
+                rank=20, hidden=100, learning_rate=rate, max_epochs=study.collapse_epochs
+            ),
+            comparison=TRAINING,
+            held_out=study.protocol.held_out,
+            seed=study.protocol.seed,
+        )
+        for case in chosen
+        if case.name == "amino"
+        for rate in SHOWN_RATES
+    ]
+
+
+def _case(name: str, study: Study) -> Case:
+    observations = _tensor(name, study)
+    synthetic = name in SYNTHETIC
+    budgets = dict(study.budgets)
+    if synthetic and study.synthetic_epochs:
+        budgets["VAECP"] = budgets.get("VAECP", {}) | {"max_epochs": study.synthetic_epochs}
+    ranks = study.synthetic_ranks if synthetic else study.ranks
+    found = candidates(list(METHODS), ranks, budgets)
+    found["VAECP.paper"] = _published(study, observations, synthetic)
+    return Case(name, observations, found)
+
+
+def _tensor(name: str, study: Study) -> Observations:
+    if name in SYNTHETIC:
+        seed = derived_seed(study.protocol.seed, "split", SYNTHETIC[name])
+        return datasets.load("synthetic", r=SYNTHETIC[name], seed=seed)
+    tensor = datasets.load(name)
+    if name != "sugar" or study.stride == 1:
+        return tensor
+    return _every(tensor, study.stride)
+
+
+def _every(tensor: Observations, stride: int) -> Observations:
+    """Keep every so many-th row of the first mode."""
+    kept = tensor.indices[:, 0] % stride == 0
+    indices = np.array(tensor.indices[kept])
+    indices[:, 0] //= stride
+    labels = (tensor.labels[0][::stride], *tensor.labels[1:])
+    return Observations(
+        indices,
+        tensor.values[kept],
+        tuple(len(mode) for mode in labels),
+        tensor.mode_names,
+        labels,
+        tensor.value_name,
+    )
+
+
+def _published(study: Study, observations: Observations, synthetic: bool) -> list[Any]:
+    """The paper names no number of epochs, so a number of steps bounds them."""
+    n_training = 0.9 * (1 - study.protocol.held_out) * len(observations)
+    n_epochs = int(np.clip(study.paper_steps * BATCH / n_training, 2, 1_000))
+    ranks = study.paper_ranks if not synthetic else (9, 10, 11, 12)
+    rates = study.paper_rates if not synthetic else (1e-4,)
+    if len(study.paper_ranks) == 1:
+        ranks = study.paper_ranks
+    return [
+        settings_of(
+            rank=rank,
+            hidden=50 if synthetic else 100,
+            learning_rate=rate,
+            max_epochs=n_epochs,
+        )
+        for rank in ranks
+        for rate in rates
+    ]
