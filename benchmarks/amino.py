@@ -16,10 +16,17 @@ import vaecp
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    seed = parser.parse_args().seed
+    parser.add_argument("--paper", action="store_true")
+    parser.add_argument("--epochs", type=int, default=500, help="of --paper")
+    arguments = parser.parse_args()
+    seed = arguments.seed
     train, test = vaecp.datasets.load("amino").split(0.2, random_state=seed)
     started = time.perf_counter()
-    model = vaecp.VAECP(random_state=seed).fit_tensor(train)
+    model = (
+        vaecp.VAECP.paper(max_epochs=arguments.epochs, random_state=seed)
+        if arguments.paper
+        else vaecp.VAECP(random_state=seed)
+    ).fit_tensor(train)
     seconds = time.perf_counter() - started
     found = vaecp.metrics.summary(model.predict_at(test.indices), test.values)
     print(
@@ -28,6 +35,10 @@ def main() -> None:
     print(f"RMSE            {found['rmse'] / model.standardiser_.scale:.5f}")
     for level in (50, 90, 95):
         print(f"coverage {level} %   {100 * found[f'coverage_{level}']:.1f} %")
+    elbo = model.history_.groupby("epoch")["elbo"].mean()
+    print(
+        f"ELBO            {elbo.iloc[0]:,.0f} in the first epoch, {elbo.iloc[-1]:,.0f} in the last"
+    )
     print(f"seconds to fit  {seconds:.1f}")
 
 

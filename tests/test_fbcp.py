@@ -218,11 +218,6 @@ def test_too_few_sweeps_warn_once_and_say_so():
     assert not model.converged_
 
 
-def test_a_rank_below_one_is_refused():
-    with pytest.raises(ValueError, match="rank is 0: use an integer of at least 1"):
-        FBCP(0).fit([(0, 0), (1, 1)], [1.0, 2.0])
-
-
 @pytest.mark.parametrize("size", [30, 3_000])
 def test_leading_vectors_are_those_of_the_unfolding_with_zeros_in_the_gaps(size):
     random = np.random.default_rng(15)

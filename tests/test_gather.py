@@ -48,3 +48,14 @@ def test_members_side_by_side_equal_members_one_by_one(
         value, gradient = jax.value_and_grad(lambda t, i: total(plain, t, i))(table, own)
         np.testing.assert_allclose(together[0][member], value, rtol=1e-5)
         np.testing.assert_allclose(together[1][member], gradient, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_are_added_whole_under_two_axes_of_members(members, indices):
+    nested = jnp.stack([members, 2 * members])
+    gradient = jax.grad(lambda t: total(take_rows, t, indices))
+    found = jax.vmap(jax.vmap(gradient))(nested)
+    for outer, inner in np.ndindex(2, 3):
+        expected = jax.grad(lambda t: total(plain, t, indices))(nested[outer, inner])
+        np.testing.assert_allclose(found[outer, inner], expected, rtol=1e-5, atol=1e-5)
+    program = str(jax.make_jaxpr(jax.vmap(jax.vmap(gradient)))(nested))
+    assert "f32[5,24] = scatter-add" in program  # 2 * 3 members of width 4, side by side

@@ -81,7 +81,9 @@ def outcome_of(
     n_epochs=20,
     rate=0.01,
     scale_from=1.0,
-    kl_warmup=0.4,
+    kl_warmup=0.0,
+    batch_size=64,
+    decay=False,
     **options,
 ):
     layout = Layout.of(observations.shape)
@@ -92,12 +94,12 @@ def outcome_of(
             observations,
             validation,
             layout=layout,
-            batch_size=64,
+            batch_size=batch_size,
             random=random,
             sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]),
         ),
-        recipe.phases(n_epochs, rate, decay=False, kl_warmup=kl_warmup, scale_from=scale_from),
-        training.Loop(layout, batch_size=64, block_size=16),
+        recipe.phases(n_epochs, rate, decay=decay, kl_warmup=kl_warmup, scale_from=scale_from),
+        training.Loop(layout, batch_size=batch_size, block_size=16),
         random,
         **options,
     )
@@ -148,7 +150,7 @@ def test_a_run_that_turns_non_finite_stops_with_a_remedy(observations):
 
 def test_the_variance_head_is_trained_last_and_alone_from_the_best_state(observations):
     train, validation = observations.split(0.25, 0)
-    settings = {"rate": 0.2, "kl_warmup": 0.0}
+    settings = {"rate": 0.2}
     mean_only = outcome_of(train, validation, n_epochs=30, scale_from=1.0, **settings).parameters
     # 30 of 40 epochs are the same, and the rest may move the variance head alone
     both = outcome_of(train, validation, n_epochs=40, scale_from=0.75, **settings).parameters
@@ -161,6 +163,65 @@ def test_the_variance_head_is_trained_last_and_alone_from_the_best_state(observa
     )
     for one, other in zip(jax.tree.leaves(both), jax.tree.leaves(mean_only), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_the_state_with_the_best_likelihood_is_kept_however_long_the_last_chunk_is(observations):
+    train, validation = observations.split(0.25, 0)
+    outcome = outcome_of(train, validation, n_epochs=54, rate=0.2, scale_from=0.75)
+    layout = Layout.of(observations.shape)
+    entries = Entries(*recipe.padded(validation.indices, validation.values, 36))
+    _, found = jax.vmap(lambda p: training._validation_losses(p, entries, layout))(
+        outcome.parameters
+    )
+    head_alone = outcome.history["validation_nll"][round(0.75 * 54) :]
+    np.testing.assert_allclose(found, head_alone.min(axis=0), rtol=1e-5)
+
+
+def test_rows_without_entries_go_to_the_prior_and_rows_of_padding_stay(observations):
+    """The KL alone moves the first, and nothing the second."""
+    without_last = observations.take(observations.indices[:, 0] < 11)
+    layout = Layout.of(observations.shape)
+    start = recipe.initial_states(0, np.ones(2), layout, ARCHITECTURE).parameters
+    rows, prior, _ = outcome_of(without_last, n_epochs=400, rate=0.02, decay=True).parameters
+    np.testing.assert_allclose(rows.mean[:, 11], prior.mean[:, 0], atol=0.1)
+    np.testing.assert_allclose(rows.log_variance[:, 11], prior.log_variance[:, 0], atol=0.1)
+    np.testing.assert_array_equal(rows.mean[:, 12:32], start.rows.mean[:, 12:32])
+
+
+def test_the_likelihood_of_small_batches_stands_for_all_entries(observations):
+    small, large = (
+        outcome_of(observations, n_epochs=50, rate=1e-12, batch_size=batch_size)
+        for batch_size in (16, 144)
+    )
+    np.testing.assert_allclose(
+        small.history["log_likelihood"].mean(axis=0),
+        large.history["log_likelihood"].mean(axis=0),
+        rtol=0.02,
+    )
+
+
+def test_a_strong_prior_silences_the_network(observations):
+    layout = Layout.of(observations.shape)
+    states = recipe.initial_states(0, np.array([1e-3, 1e9]), layout, ARCHITECTURE)
+    random = np.random.default_rng(0)
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    outcome = training.train(
+        states,
+        recipe.problem(
+            observations, None, layout=layout, batch_size=64, random=random, sharding=place
+        ),
+        recipe.phases(200, 0.01, decay=True, kl_warmup=0.0, scale_from=1.0),
+        training.Loop(layout, batch_size=64, block_size=16),
+        random,
+    )
+    free, silent = np.abs(outcome.parameters.decoder.mean_weights).max(axis=1)
+    assert silent < 1e-3 < free
+
+
+def test_members_start_apart():
+    layout = Layout((32, 32))
+    rows = recipe.initial_states(0, np.ones(2), layout, ARCHITECTURE).parameters.rows.mean
+    assert np.abs(rows[0] - rows[1]).min(axis=0).max() > 0
 
 
 def test_phases_warm_the_kl_up_and_hand_over_to_the_variance_head():

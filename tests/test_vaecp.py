@@ -4,6 +4,7 @@ import pytest
 from sklearn.base import clone
 
 from vaecp import VAECP, Observations, metrics
+from vaecp.errors import TrainingError
 
 SMALL = VAECP(rank=3, hidden=8, n_members=2, max_epochs=300, random_state=0)
 
@@ -121,6 +122,7 @@ def test_paper_is_the_published_recipe():
     assert model.prior == "shared"
     assert not model.decay
     assert (model.kl_warmup, model.scale_from, model.weight_precision) == (0, 0, 0)
+    assert (model.cp_start, model.validation_fraction, model.calibrate) == (0, 0, False)
 
 
 def test_paper_fits_and_predicts(table):
@@ -180,3 +182,72 @@ def test_an_entry_of_which_no_label_is_known_is_as_uncertain_as_the_values(fitte
 def test_a_device_that_is_not_there_is_refused_by_name(table):
     with pytest.raises(ValueError, match=r"device is 'abacus', but JAX sees only"):
         clone(SMALL).set_params(device="abacus").fit(*table)
+
+
+def test_held_out_entries_are_not_trained_on(table, monkeypatch):
+    from vaecp.models import vaecp as module
+
+    original = module._held_out
+
+    def poisoned(*arguments):
+        train, validation = original(*arguments)
+        return train, validation.with_values(np.full(len(validation), 1e3))
+
+    settings = {"max_epochs": 20, "calibrate": False}
+    clean = clone(SMALL).set_params(**settings).fit(*table)
+    monkeypatch.setattr(module, "_held_out", poisoned)
+    other = clone(SMALL).set_params(**settings).fit(*table)
+    np.testing.assert_array_equal(
+        clean.fitted_.history["elbo"][:17], other.fitted_.history["elbo"][:17]
+    )
+
+
+def test_calibration_puts_a_wrong_spread_right(fitted, table):
+    from dataclasses import replace
+
+    from vaecp.models.vaecp_fitted import calibrated
+
+    keys, values = table
+    known = fitted.fitted_
+    observations = Observations.from_keys(keys, fitted.standardiser_.apply(values))
+    too_wide = {**known.decoder, "scale_bias": known.decoder["scale_bias"] + np.log(100.0)}
+    once = calibrated(replace(known, std_scale=1.0), observations)
+    again = calibrated(replace(known, std_scale=1.0, decoder=too_wide), observations)
+    wide, right = (f.predict(observations.indices).noise_std.mean() for f in (again, once))
+    assert wide == pytest.approx(right, rel=0.3)
+
+
+def test_members_that_disagree_are_ignorance(fitted):
+    from dataclasses import replace
+
+    known = fitted.fitted_
+    certain = tuple(np.full_like(table, -60.0) for table in known.row_log_variance)
+    same_rows = tuple(np.stack([table[0], table[0]]) for table in known.row_mean)
+    decoder = {name: np.stack([array[0], array[0]]) for name, array in known.decoder.items()}
+    decoder["mean_bias"] = np.array([-1.0, 1.0], dtype=np.float32)
+    split = replace(
+        known,
+        row_mean=same_rows,
+        row_log_variance=certain,
+        decoder=decoder,
+        member_weights=np.array([0.5, 0.5], dtype=np.float32),
+        std_scale=1.0,
+    )
+    prediction = split.predict(np.zeros((1, 3), dtype=np.int32))
+    assert prediction.ignorance_std[0] == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_fit_that_fails_leaves_the_earlier_one_as_it_was(table):
+    keys, values = table
+    model = clone(SMALL).set_params(max_epochs=10).fit(keys, values)
+    before = model.predict(keys)
+    with pytest.raises(TrainingError, match="non-finite"):
+        model.set_params(learning_rate=1e30).fit(keys.assign(time=keys["time"] + 1), -values)
+    np.testing.assert_array_equal(model.predict(keys), before)
+
+
+def test_coordinates_outside_the_tensor_are_refused(fitted):
+    with pytest.raises(ValueError, match=r"indices\[0, 1\] is 8, but mode 1 has size 8"):
+        fitted.predict_at([[0, 8, 0]])
+    with pytest.raises(ValueError, match=r"indices\[0, 0\] is -2"):
+        fitted.predict_at([[-2, 0, 0]])

@@ -55,7 +55,7 @@ def multiplicative_sweep(
     layout: EntryLayout, factors: Factors, ridge: jax.Array, n_inner: int
 ) -> tuple[Factors, jax.Array]:
     """Multiply the rows of every mode in turn by b / (G a + ridge a), `n_inner` times each."""
-    rows = list(factors)
+    rows = [jnp.maximum(factor, FLOOR) for factor in factors]
     gram = right_hand = None
     for mode in range(len(rows)):
         gram, right_hand = normal_equations(layout, tuple(rows), mode)
@@ -64,7 +64,7 @@ def multiplicative_sweep(
             towards = jnp.einsum("jrs,js->jr", gram, row) + ridge * row
             return jnp.maximum(row * right_hand / (towards + FLOOR), FLOOR)
 
-        rows[mode] = jax.lax.fori_loop(0, n_inner, multiply, jnp.maximum(rows[mode], FLOOR))
+        rows[mode] = jax.lax.fori_loop(0, n_inner, multiply, rows[mode])
     penalty = ridge * sum(jnp.sum(row**2) for row in rows)
     return tuple(rows), _sum_of_squares(layout, rows[-1], gram, right_hand) + penalty
 

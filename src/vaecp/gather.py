@@ -44,8 +44,8 @@ _gather = custom_vmap(_plain_gather)
 def _gather_for_members(axis_size: int, batched, table: Array, indices: Array):
     if batched[1] or not batched[0]:
         return jax.vmap(_plain_gather, _axes(batched))(table, indices), True
-    taken = _plain_gather(_side_by_side(table), indices)
-    return _apart(taken, axis_size), True
+    # Through the rule again, for a further axis around this one.
+    return _apart(_gather(_side_by_side(table), indices), axis_size), True
 
 
 @functools.cache
@@ -62,7 +62,7 @@ def _scatter_add(n_rows: int):
     def for_members(axis_size: int, batched, gradient: Array, indices: Array):
         if batched[1] or not batched[0]:
             return jax.vmap(plain, _axes(batched))(gradient, indices), True
-        return _apart(plain(_side_by_side(gradient), indices), axis_size), True
+        return _apart(scatter(_side_by_side(gradient), indices), axis_size), True
 
     return scatter
 

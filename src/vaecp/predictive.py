@@ -109,18 +109,17 @@ def _variances(ensemble: Ensemble, layout: Layout, indices: Array, normals: Arra
 
     def add_draw(totals, normals):
         mean, log_variance = jax.vmap(of_member)(ensemble.parameters, normals)
-        terms = (mean - centre, (mean - centre) ** 2, jnp.exp(log_variance))
+        terms = ((mean - centre) ** 2, jnp.exp(log_variance))
         return tuple(
             total + ensemble.weights @ term for total, term in zip(totals, terms, strict=True)
         ), None
 
-    # Squares are taken around the plug-in mean: in float32 a variance far smaller than the
-    # squared mean would otherwise drown in rounding.
+    # Around the mean that is reported; and in float32 a variance far smaller than the squared
+    # mean would otherwise drown in rounding.
     centre = _means(ensemble, layout, indices)
     zeros = jnp.zeros(indices.shape[0])
-    (first, second, noise), _ = jax.lax.scan(add_draw, (zeros, zeros, zeros), normals)
-    n_draws = normals.shape[0]
-    return noise / n_draws, jnp.maximum(second / n_draws - (first / n_draws) ** 2, 0.0)
+    (squares, noise), _ = jax.lax.scan(add_draw, (zeros, zeros), normals)
+    return noise / normals.shape[0], squares / normals.shape[0]
 
 
 def _balanced_normals(seed: int, n_draws: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -150,13 +150,15 @@ def train(
 def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
     """Cut a phase into pieces of one length, which share a program, the last padded.
 
-    Epochs of padding have a rate of 0 and change nothing.
+    Epochs of padding have a rate of 0 and are judged as the last one: they change nothing.
     """
     n_epochs = len(phase.learning_rate)
     for first in range(0, n_epochs, length):
         piece = Phase(*(a[first : first + length] for a in phase))
         n_missing = length - len(piece.learning_rate)
-        yield Phase(*(np.pad(a, (0, n_missing)) for a in piece)), length - n_missing
+        at_rest = [np.pad(rate, (0, n_missing)) for rate in piece[:2]]
+        as_before = [np.pad(setting, (0, n_missing), mode="edge") for setting in piece[2:]]
+        yield Phase(*at_rest, *as_before), length - n_missing
 
 
 def _shuffled(problem: Problem, loop: Loop, random: np.random.Generator) -> np.ndarray:
@@ -193,13 +195,15 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
     (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
     rmse, nll = _validation_losses(parameters, problem.validation, loop.layout)
     loss = jnp.where(settings.judged_by_nll > 0, nll, rmse)
-    better = (loss <= state.best_loss) | ~jnp.any(problem.validation.weights > 0)
+    # A state of the warm-up, whose KL does not count in full, is no candidate.
+    warming = settings.kl_weight < 1
+    better = (loss <= state.best_loss) | warming | ~jnp.any(problem.validation.weights > 0)
     state = State(
         parameters=parameters,
         moments=moments,
         member=state.member,
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, state.best),
-        best_loss=jnp.where(better, loss, state.best_loss),
+        best_loss=jnp.where(warming, jnp.inf, jnp.where(better, loss, state.best_loss)),
         epochs_since_best=jnp.where(better, 0, state.epochs_since_best + 1),
     )
     epoch = Epoch(

@@ -89,6 +89,11 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         return self._learn(observations)
 
     def _learn(self, observations: Observations) -> Self:
+        standardiser = Standardiser.of(observations.values)
+        standardised = observations.with_values(standardiser.apply(observations.values))
+        seed = check_random_state(self.random_state).randint(2**31)
+        fitted = self._fit_standardised(standardised, np.random.default_rng(seed))
+        # All at the end: a fit that fails leaves an earlier one as it was.
         self.n_features_in_ = observations.n_modes
         self.mode_names_ = observations.mode_names
         self.labels_ = observations.labels
@@ -97,10 +102,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             np.bincount(column, minlength=size) > 0
             for column, size in zip(observations.indices.T, observations.shape, strict=True)
         )
-        self.standardiser_ = Standardiser.of(observations.values)
-        standardised = observations.with_values(self.standardiser_.apply(observations.values))
-        seed = check_random_state(self.random_state).randint(2**31)
-        self.fitted_ = self._fit_standardised(standardised, np.random.default_rng(seed))
+        self.standardiser_ = standardiser
+        self.fitted_ = fitted
         return self
 
     def __sklearn_tags__(self):
@@ -168,6 +171,13 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         """Treat a row without any observed entry as what it is, a label not seen."""
         indices = np.array(indices)
         for mode, observed in enumerate(self.observed_rows_):
+            outside = (indices[:, mode] < UNSEEN) | (indices[:, mode] >= len(observed))
+            if outside.any():
+                row = int(np.argmax(outside))
+                raise ObservationError(
+                    f"indices[{row}, {mode}] is {indices[row, mode]}, but mode {mode} has size "
+                    f"{len(observed)}: use 0 to {len(observed) - 1}, or -1 for an unseen label."
+                )
             indices[~observed[indices[:, mode]], mode] = UNSEEN
         return indices
 

@@ -21,6 +21,7 @@ from vaecp.prediction import Prediction
 
 PREDICTIVE_DRAWS = 16
 MIN_DEGREES_OF_FREEDOM = 2.5
+MIN_ENTRIES_TO_CALIBRATE = 30
 BLENDING_PULL = 30.0
 CALIBRATION_LEVELS = np.linspace(0.2, 0.95, 16)
 
@@ -147,8 +148,11 @@ def calibrated(fitted: FittedVAECP, validation: Observations) -> FittedVAECP:
     A Student t is laid through the quantiles of the standardised errors, so that intervals of
     every coverage hold about as many of those entries as they should.
     """
+    if len(validation) < MIN_ENTRIES_TO_CALIBRATE:  # too few would do more harm than good
+        return fitted
     prediction = fitted.predict(validation.indices)
     errors = np.abs(validation.values - prediction.mean) / prediction.std
+    errors = np.maximum(errors, 1e-9)
     found = np.log(np.quantile(errors, CALIBRATION_LEVELS))
     candidates = np.geomspace(MIN_DEGREES_OF_FREEDOM, 1000, 100)
     unit = stats.t.ppf((1 + CALIBRATION_LEVELS) / 2, candidates[:, None])
