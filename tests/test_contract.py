@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import vaecp
 
 ALL_MODELS = [
-    vaecp.VAECP(rank=3, hidden=8, n_members=2, max_epochs=400, random_state=0),
+    vaecp.VAECP(rank=3, hidden=8, n_members=2, cp_start=0.5, max_epochs=400, random_state=0),
     vaecp.CPALS(rank=2, n_starts=2, max_iter=60, random_state=0),
     vaecp.NCP(rank=2, n_starts=2, max_iter=60, random_state=0),
     vaecp.HOSVD(rank=2, max_iter=30),
