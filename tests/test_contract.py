@@ -221,7 +221,7 @@ def test_tiny_inputs_give_finite_predictions(model, keys, values):
 def test_cross_validation_and_grid_search_work(model, table):
     folds = KFold(4, shuffle=True, random_state=0)  # unshuffled folds hold out whole rows
     scores = cross_val_score(model, table.keys, table.values, cv=folds)
-    search = GridSearchCV(model, {"rank": [1, 2]}, cv=folds).fit(table.keys, table.values)
+    search = GridSearchCV(model, {"rank": [2, 3]}, cv=folds).fit(table.keys, table.values)
     assert scores.mean() > 0.5
     assert search.best_score_ > 0.5
 
