@@ -230,11 +230,9 @@ app.add_typer(datasets.app, name="datasets")
 
 
 def _rivals(seed: int) -> dict[str, TensorEstimator]:
-    """Return masked CP where this version has it."""
-    import vaecp
+    from vaecp.models.cp import CPALS
 
-    method = getattr(vaecp, "CPALS", None)
-    return {} if method is None else {"masked CP": method(random_state=seed)}
+    return {"masked CP": CPALS(random_state=seed)}
 
 
 def _check_coverage(coverage: float) -> None:

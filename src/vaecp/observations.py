@@ -114,6 +114,12 @@ class Observations:
         self._validate()
 
     def _validate(self) -> None:
+        self._check_layout()
+        self._check_names()
+        _check_bounds(self.indices, self.shape)
+        self._check_values()
+
+    def _check_layout(self) -> None:
         n_modes = len(self.shape)
         if n_modes < 2:
             raise ObservationError(
@@ -141,6 +147,9 @@ class Observations:
             )
         if self.values.dtype.kind != "f":
             raise ObservationError(f"values has dtype {self.values.dtype}: use real numbers.")
+
+    def _check_names(self) -> None:
+        n_modes = len(self.shape)
         for what, given in (("mode_names", self.mode_names), ("labels", self.labels)):
             if len(given) != n_modes:
                 raise ObservationError(
@@ -163,7 +172,8 @@ class Observations:
                     f"labels[{mode}] repeats {labels[row]!s} (rows {list(labels).index(labels[row])}"
                     f" and {row}): give every row of a mode its own label."
                 )
-        _check_bounds(self.indices, self.shape)
+
+    def _check_values(self) -> None:
         finite = np.isfinite(self.values)
         if not finite.all():
             row = int(np.argmin(finite))

@@ -128,20 +128,14 @@ def _log_likelihood(residual: Any, noise: Gamma, n_entries: int) -> Any:
     return log_likelihood - 0.5 * noise.mean * residual - noise.divergence()
 
 
-def sweep(
-    posterior: Posterior,
-    sums: Sequence[FibreSums],
-    sum_of_squares: float,
-    *,
-    learn_components: bool = True,
-) -> Posterior:
+def sweep(posterior: Posterior, sums: Sequence[FibreSums], sum_of_squares: float) -> Posterior:
     """Update the rows of every mode, then the precisions, each at the bound's maximum."""
     for mode in range(len(sums)):
         posterior = update_rows(posterior, mode, sums[mode], sum_of_squares)
-    if learn_components:
-        posterior = replace(posterior, component_precision=component_precision(posterior.rows))
     return replace(
-        posterior, noise_precision=noise_precision(posterior.residual, posterior.n_entries)
+        posterior,
+        component_precision=component_precision(posterior.rows),
+        noise_precision=noise_precision(posterior.residual, posterior.n_entries),
     )
 
 
