@@ -145,7 +145,7 @@ def fill(
         np.concatenate([part.mean for part in parts]),
         np.concatenate([part.noise_std for part in parts]),
         np.concatenate([part.ignorance_std for part in parts]),
-        parts[0].degrees_of_freedom,
+        parts[0].shape,
     )
     return Completion(observations, fitted, prediction, coverage, template)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
 
 from vaecp.errors import ObservationError
 from vaecp.prediction import Prediction
@@ -38,13 +37,9 @@ def crps(prediction: Prediction, values: np.ndarray) -> float:
     distribution, and equals the absolute error when the prediction is certain.
     """
     errors = _errors(prediction, values)
-    df = prediction.degrees_of_freedom
     scale = np.asarray(prediction.std, dtype=np.float64)
-    if np.isfinite(df):
-        scale = scale * np.sqrt((df - 2) / df)
     certain = scale == 0
-    z = errors / np.where(certain, 1.0, scale)
-    unit = _student_crps(z, df) if np.isfinite(df) else _gaussian_crps(z)
+    unit = prediction.shape.crps(errors / np.where(certain, 1.0, scale))
     return float(np.mean(np.where(certain, np.abs(errors), scale * unit)))
 
 
@@ -90,17 +85,3 @@ def _errors(prediction: Prediction, values: np.ndarray) -> np.ndarray:
             f"values[{entry}] is {values[entry]}: score only entries whose value is known."
         )
     return values - mean
-
-
-def _gaussian_crps(z: np.ndarray) -> np.ndarray:
-    """Gneiting and Raftery (2007), equation 21, for location 0 and scale 1."""
-    return z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi)
-
-
-def _student_crps(z: np.ndarray, df: float) -> np.ndarray:
-    """Jordan, Krüger and Lerch (2019), appendix A, for location 0 and scale 1."""
-    # The beta functions in logs, because their ratio stays moderate where they underflow.
-    log_ratio = special.betaln(0.5, df - 0.5) - 2 * special.betaln(0.5, df / 2)
-    spread = 2 * np.sqrt(df) / (df - 1) * np.exp(log_ratio)
-    peak = 2 * stats.t.pdf(z, df) * (df + z**2) / (df - 1)
-    return z * (2 * stats.t.cdf(z, df) - 1) + peak - spread

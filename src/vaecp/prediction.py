@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import stats
 
+from vaecp.error_shapes import GAUSSIAN_ERRORS, ErrorShape
 from vaecp.observations import Standardiser
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The predictive distribution of each entry: a Student t around `mean`.
+    """The predictive distribution of each entry: `mean`, a spread, and a shape.
 
     Attributes
     ----------
     mean : the best guess of each value.
     noise_std : spread that would stay with endless data (measurement noise).
     ignorance_std : spread because the model is unsure of what it learned.
-    degrees_of_freedom : of the Student t; infinite for a Gaussian. Small values mean that
-        a few errors are far larger than the rest.
+    shape : how errors are distributed relative to `std`, Gaussian unless told otherwise.
     """
 
     mean: np.ndarray
     noise_std: np.ndarray
     ignorance_std: np.ndarray
-    degrees_of_freedom: float = np.inf
+    shape: ErrorShape = GAUSSIAN_ERRORS
 
     @property
     def std(self) -> np.ndarray:
@@ -38,7 +36,7 @@ class Prediction:
         return len(self.mean)
 
     def quantile(self, probability: float) -> np.ndarray:
-        return self.mean + self._unit_scale() * self._unit.ppf(probability)
+        return self.mean + self.std * self.shape.quantile(probability)
 
     def interval(self, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the central interval that holds a value with this probability."""
@@ -48,12 +46,11 @@ class Prediction:
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         """Return the log of the predictive density at each observed value."""
-        scale = self._unit_scale()
-        return self._unit.logpdf((values - self.mean) / scale) - np.log(scale)
+        return self.shape.log_density((values - self.mean) / self.std) - np.log(self.std)
 
     def sample(self, n: int, random: np.random.Generator) -> np.ndarray:
         """Draw n values of each entry, every entry on its own: an (n, entries) array."""
-        return self.mean + self._unit_scale() * self._unit.rvs((n, len(self)), random_state=random)
+        return self.mean + self.std * self.shape.sample((n, len(self)), random)
 
     def in_units_of(self, standardiser: Standardiser) -> Prediction:
         """Undo the standardising of the values that the model was fitted to."""
@@ -61,15 +58,5 @@ class Prediction:
             standardiser.invert(self.mean),
             standardiser.scale * np.asarray(self.noise_std, dtype=np.float64),
             standardiser.scale * np.asarray(self.ignorance_std, dtype=np.float64),
-            self.degrees_of_freedom,
+            self.shape,
         )
-
-    @property
-    def _unit(self) -> Any:
-        finite = np.isfinite(self.degrees_of_freedom)
-        return stats.t(self.degrees_of_freedom) if finite else stats.norm()
-
-    def _unit_scale(self) -> np.ndarray:
-        """A Student t of scale 1 has a standard deviation of sqrt(df / (df - 2))."""
-        df = self.degrees_of_freedom
-        return self.std * (np.sqrt((df - 2) / df) if np.isfinite(df) else 1.0)

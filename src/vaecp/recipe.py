@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,9 +23,10 @@ from vaecp.padding import round_up
 from vaecp.smoothing import INITIAL_SMOOTHNESS, Smoothers
 from vaecp.starts import Start
 
-TOTAL_STEPS = 8_000
+TOTAL_STEPS = 10_000
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 FINISHING_RATE = 0.1
+ENTRIES_PER_NUMBER = 4
 INITIAL_POSTERIOR_STD = 0.05
 RATE_SCALE_FROM_CP = 0.3
 
@@ -54,14 +55,32 @@ def choose_epochs(n_entries: int, batch_size: int) -> int:
     return int(np.clip(TOTAL_STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
 
 
-def choose_rank(n_entries: int, shape: tuple[int, ...]) -> int:
-    """A rank that is too large costs time, not accuracy: rows with many entries get more."""
-    return 64 if n_entries >= 300 * sum(shape) else 40
+class Size(NamedTuple):
+    """How large a model is."""
+
+    rank: int
+    hidden: int
+    n_members: int
 
 
-def choose_members(n_entries: int) -> int:
-    """Where entries are few, members differ more, and more of them cost little."""
-    return 8 if n_entries < 20_000 else 4
+def choose_size(n_entries: int, shape: tuple[int, ...]) -> Size:
+    """Choose by how many entries there are, and how densely they fill the tensor.
+
+    A rank that is too large costs time, not accuracy, and rows with many entries can use more.
+    In sparse tensors rows are uncertain: members differ, and the average of more is better.
+    """
+    sparse = n_entries < 0.05 * np.prod(np.array(shape, dtype=float))
+    rich = n_entries >= 300 * sum(shape)
+    return Size(
+        rank=64 if sparse or rich else 40,
+        hidden=128 if sparse else 64,
+        n_members=8 if sparse or n_entries < 20_000 else 4,
+    )
+
+
+def choose_starts_near_cp(n_members: int, share: float, n_entries: int, n_numbers: int) -> int:
+    """How many members start near masked CP: none where least squares has little to stand on."""
+    return round(share * n_members) if n_entries >= ENTRIES_PER_NUMBER * n_numbers else 0
 
 
 def loop_for(n_entries: int, batch_size: int, layout: Layout, n_draws: int) -> training.Loop:
@@ -80,35 +99,61 @@ def choose_epochs_per_chunk(n_entries: int, batch_size: int) -> int:
     return int(np.clip(2_000 * batch_size // n_entries, 1, 10))
 
 
-def phases(
-    n_epochs: int,
-    learning_rate: float,
-    *,
-    decay: bool,
-    kl_warmup: float,
-    scale_from: float,
-    finish: float = 0.0,
-) -> list[training.Phase]:
-    """Per-epoch rates and KL weights.
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast: see the parameters of `VAECP`."""
 
-    Up to `scale_from` the mean is trained under one shared noise level; after it the variance
-    head alone. At 0 both are trained together all the way. Then `finish` times as many epochs
-    follow, in which small steps take in the entries that were held out so far.
-    """
-    n_mean = round(scale_from * n_epochs) if scale_from > 0 else n_epochs
-    ramp = np.arange(n_mean) / (kl_warmup * n_epochs) if kl_warmup > 0 else np.ones(n_mean)
-    rate = _rates(learning_rate, n_mean, decay)
-    together = scale_from == 0
-    found = [_phase(rate, rate * together, np.minimum(ramp, 1.0))]
-    n_scale = n_epochs - n_mean
-    if n_scale:
-        rate = _rates(learning_rate, n_scale, decay)
-        found.append(_phase(0 * rate, rate, np.ones(n_scale), judged_by_nll=True))
-    n_finish = round(finish * n_epochs)
-    if n_finish:
-        rate = _rates(FINISHING_RATE * learning_rate, n_finish, decay)
-        found.append(_phase(rate, together * rate, np.ones(n_finish), on_all=True))
-    return found
+    n_epochs: int
+    learning_rate: float
+    decay: bool
+    kl_warmup: float
+    scale_from: float
+    finish: float = 0.0
+
+    @property
+    def n_mean(self) -> int:
+        return round(self.scale_from * self.n_epochs) if self.scale_from > 0 else self.n_epochs
+
+    @property
+    def n_scale(self) -> int:
+        return self.n_epochs - self.n_mean
+
+    @property
+    def n_finish(self) -> int:
+        return round(self.finish * self.n_epochs)
+
+    @property
+    def n_epochs_in_all(self) -> int:
+        return self.n_epochs + (self.n_finish + self.n_scale if self.n_finish else 0)
+
+    def phases(self) -> list[training.Phase]:
+        """Per-epoch rates and KL weights.
+
+        Up to `scale_from` the mean is trained under one shared noise level; after it the
+        variance head alone. At 0 both are trained together all the way.
+        """
+        n_warm = self.kl_warmup * self.n_epochs
+        ramp = np.arange(self.n_mean) / n_warm if n_warm > 0 else np.ones(self.n_mean)
+        rate = self._rates(self.learning_rate, self.n_mean)
+        together = self.scale_from == 0
+        return [_phase(rate, rate * together, np.minimum(ramp, 1.0)), *self._head()]
+
+    def finishing_phases(self) -> list[training.Phase]:
+        """Take in the entries that were held out so far, in small steps; then the head again."""
+        rate = self._rates(FINISHING_RATE * self.learning_rate, self.n_finish)
+        finish = _phase(rate, 0 * rate, np.ones(self.n_finish), on_all=True)
+        return [finish, *self._head(on_all=True)]
+
+    def _head(self, on_all: bool = False) -> list[training.Phase]:
+        if not self.n_scale:
+            return []
+        rate = self._rates(self.learning_rate, self.n_scale)
+        return [_phase(0 * rate, rate, np.ones(self.n_scale), judged_by_nll=True, on_all=on_all)]
+
+    def _rates(self, peak: float, n_epochs: int) -> np.ndarray:
+        if not self.decay or n_epochs < 1:
+            return np.full(n_epochs, peak)
+        return np.asarray(optax.cosine_decay_schedule(peak, n_epochs)(jnp.arange(n_epochs)))
 
 
 def _phase(
@@ -118,10 +163,45 @@ def _phase(
     return training.Phase(*(np.asarray(a, dtype=np.float32) for a in (*settings, *flags)))
 
 
-def _rates(peak: float, n_epochs: int, decay: bool) -> np.ndarray:
-    if not decay or n_epochs < 1:
-        return np.full(n_epochs, peak)
-    return np.asarray(optax.cosine_decay_schedule(peak, n_epochs)(jnp.arange(n_epochs)))
+class Trained(NamedTuple):
+    """The parameters that held-out entries can judge, and those that have seen these too."""
+
+    judged: Parameters
+    final: Parameters
+    history: dict[str, np.ndarray]
+    stopped_early: bool
+
+
+def train(
+    states: training.State,
+    problem: training.Problem,
+    schedule: Schedule,
+    loop: training.Loop,
+    random: np.random.Generator,
+    *,
+    patience: int | None = None,
+    on_chunk: training.OnChunk | None = None,
+) -> Trained:
+    """Train on some entries and judge by the others, then go on with all from the best mean."""
+    member = jax.tree.map(jnp.copy, states.member)
+    first = training.train(
+        states, problem, schedule.phases(), loop, random, patience=patience, on_chunk=on_chunk
+    )
+    if not schedule.n_finish:
+        return Trained(first.parameters, first.parameters, first.history, first.stopped_early)
+    n_done = len(first.history["elbo"])
+    rest = training.train(
+        training.start_all(first.stages[0], member),
+        problem,
+        schedule.finishing_phases(),
+        loop,
+        random,
+        on_chunk=on_chunk and (lambda n, terms: on_chunk(n_done + n, terms)),
+    )
+    history = {
+        term: np.concatenate([first.history[term], rest.history[term]]) for term in rest.history
+    }
+    return Trained(first.parameters, rest.parameters, history, first.stopped_early)
 
 
 def problem(

@@ -36,6 +36,10 @@ LOG_VARIANCE_RATE = 5.0
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 
 
+OnChunk = Callable[[int, dict[str, np.ndarray]], None]
+"""Told the epochs done so far and the terms of those of the last chunk."""
+
+
 @dataclass(frozen=True)
 class Loop:
     """What the compiled program is specialised to."""
@@ -101,7 +105,7 @@ class Outcome:
     """Trained parameters (leading axis: members) and the history of their training."""
 
     parameters: Parameters
-    judged: Parameters  # before the held-out entries were learned from
+    stages: list[Parameters]  # the same after every phase
     history: dict[str, np.ndarray]  # each (epochs, members)
     stopped_early: bool
 
@@ -129,22 +133,19 @@ def train(
     random: np.random.Generator,
     *,
     patience: int | None = None,
-    on_chunk: Callable[[int, dict[str, np.ndarray]], None] | None = None,
+    on_chunk: OnChunk | None = None,
 ) -> Outcome:
     """Train every member through the phases, each from the best state of the one before.
 
     With validation entries the best state is the one that does best there, otherwise the last.
-    A phase on all entries goes on from there, and the state before it is kept too, to be judged.
     A phase ends early when no member has improved for `patience` epochs. `random` shuffles the
     batches; members see the same ones, with the same noise.
     """
     chunks: list[Epoch] = []
     n_done, stopped_early = 0, False
-    judged = None
+    stages = []
     for number, phase in enumerate(phases):
         states = start_all(states.best, states.member) if number else states
-        if phase.on_all.any() and judged is None:
-            judged = jax.tree.map(jnp.copy, states.best)
         for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
             batches = _shuffled(problem, loop, random)
             key = jax.random.key(random.integers(2**31))
@@ -157,12 +158,11 @@ def train(
             if patience is not None and int(states.epochs_since_best.min()) >= patience:
                 stopped_early = True
                 break
+        stages.append(jax.tree.map(jnp.copy, states.best))  # the next phase reuses the buffers
     history = {
         term: np.concatenate([chunk._asdict()[term] for chunk in chunks]) for term in Epoch._fields
     }
-    if judged is None:
-        judged = states.best
-    return Outcome(states.best, judged, history, stopped_early)
+    return Outcome(states.best, stages, history, stopped_early)
 
 
 def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
@@ -266,8 +266,7 @@ def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop)
 def _rates(state: State, settings: Phase) -> Array:
     """A learning rate per parameter.
 
-    The variance head has its own schedule; so has the noise level where all entries are learned
-    from, whose held-out ones have judged it already. Log-variances have far to go, from a twentieth of a
+    The variance head has its own schedule. Log-variances have far to go, from a twentieth of a
     row's size to the thousandth that clean spectra allow, and take larger steps.
     """
     rate = state.member.rate_scale * settings.learning_rate
@@ -275,8 +274,7 @@ def _rates(state: State, settings: Phase) -> Array:
     faster = LOG_VARIANCE_RATE * rate
     rows, prior, decoder, smoothness = rates
     scale_weights = jnp.full_like(decoder.scale_weights, settings.scale_learning_rate)
-    noise_rate = jnp.maximum(faster, settings.scale_learning_rate)
-    scale_bias = jnp.where(settings.on_all > 0, settings.scale_learning_rate, noise_rate)
+    scale_bias = jnp.maximum(faster, settings.scale_learning_rate)
     rates = Parameters(
         rows._replace(log_variance=jnp.full_like(rows.log_variance, faster)),
         prior._replace(log_variance=jnp.full_like(prior.log_variance, faster)),

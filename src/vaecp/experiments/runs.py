@@ -20,7 +20,6 @@ from vaecp.experiments.methods import build
 from vaecp.metrics import summary
 from vaecp.models.base import TensorEstimator
 from vaecp.observations import Observations, Standardiser
-from vaecp.prediction import Prediction
 
 CHOICE = "choice"
 PAPER = "as in the paper"
@@ -185,8 +184,7 @@ def _measured(model: TensorEstimator, held_out: Observations) -> dict[str, Any]:
     found = model.predict_at(held_out.indices)
     location, scale = model.standardiser_.location, model.standardiser_.scale or 1.0
     unit = Standardiser(-location / scale, 1 / scale)
-    prediction = Prediction(found.mean, found.noise_std, found.ignorance_std)
-    prediction = replace(prediction.in_units_of(unit), degrees_of_freedom=found.degrees_of_freedom)
+    prediction = found.in_units_of(unit)
     measures = summary(prediction, unit.invert(held_out.values))
     rank = getattr(model, "rank_", None)
     return {**measures, "rank_found": None if rank is None else int(rank)}

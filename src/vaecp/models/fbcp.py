@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from vaecp.error_shapes import StudentT
 from vaecp.models.base import Fitted, TensorEstimator, check_at_least
 from vaecp.models.fbcp_posterior import Posterior
 from vaecp.models.fbcp_search import search
@@ -68,7 +69,7 @@ class FittedFBCP(Fitted):
         variance = np.maximum(variance - mean**2, 0.0)
         noise = self.noise_scale * self._t_std()
         return Prediction(
-            mean, np.full(len(mean), noise), np.sqrt(variance), self.degrees_of_freedom
+            mean, np.full(len(mean), noise), np.sqrt(variance), StudentT(self.degrees_of_freedom)
         )
 
     def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from vaecp import recipe, training
+from vaecp import recipe
 from vaecp.compilation import keep_compiled_programs
 from vaecp.layout import Layout
 from vaecp.models.base import TensorEstimator, check_at_least
@@ -57,19 +57,30 @@ class VAECP(TensorEstimator):
       a masked CP, which a few sweeps of least squares find. They differ in how strong the
       prior on the network is. Held-out entries say how much each counts; their disagreement
       is part of the standard deviation.
-    - *Calibration.* Entries held out of training scale the standard deviations and choose
-      the tails (a Student t). The same entries choose each member's best epoch and its weight,
-      so the calibration is a little optimistic.
+    - *Smooth rows.* Where values change little from one label to the next, as along
+      wavelengths, a learned filter makes the rows of that mode vary smoothly.
+    - *Neighbours.* What the model leaves over there is often alike in neighbouring entries,
+      and their errors correct a prediction, if held-out entries bear this out.
+    - *Calibration.* Entries held out of training give the size and the shape of errors. They
+      also choose each member's best epoch and its weight, so this is a little optimistic.
+    - *A finish on all entries*, those that were held out included.
 
     Parameters
     ----------
-    rank : width of the latent rows. A rank that is too large costs time more than accuracy:
-        the learned prior variance of a component that is not needed shrinks to nothing.
-    hidden : units of the tanh layer.
+    rank : width of the latent rows; None chooses by the number of entries. A rank that is too
+        large costs time more than accuracy: the learned prior variance of a component that is
+        not needed shrinks to nothing.
+    hidden : units of the tanh layer; None chooses.
     multilinear : whether the multilinear path is there; False is the published decoder.
     prior : "per_mode", or "shared" by the rows of all modes as published.
-    n_members : how many fits are blended.
-    cp_start : fraction of the members that start near a masked CP, the others at random.
+    smooth : whether the rows of modes with an order (wavelengths, times: the values tell) are
+        expected to vary smoothly, as far as the data bear it out.
+    neighbours : whether errors at neighbouring entries of such modes correct a prediction,
+        where entries held out of training show that this helps. The model then keeps the
+        training entries.
+    n_members : how many fits are blended; None chooses.
+    cp_start : fraction of the members that start near a masked CP, the others at random. None
+        do where there are fewer than four entries per number of a CP.
     learning_rate : the largest step of Adam.
     decay : whether the step decays to zero along a cosine.
     batch_size : entries per step; None chooses by the number of entries.
@@ -80,9 +91,11 @@ class VAECP(TensorEstimator):
         both heads are trained together from the first step.
     weight_precision : precision of the prior on the network's output weights; of several,
         the members take one each in turn. At 1e6 the network can add little to the multilinear
-        path, at 1e4 more: which is better depends on the data, and the members' weights tell.
-    validation_fraction : share of the entries that is held out for early stopping and
-        calibration; not used below 50 entries.
+        path, at 10 much: which is better depends on the data, and the members' weights tell.
+    validation_fraction : share of the entries that is held out to choose the best epoch, to
+        weigh the members and to calibrate; not used below 50 entries.
+    finish : at the end, so large a part of training is run once more on all entries, those
+        held out included, in small steps.
     patience : stop after this many epochs without a better validation RMSE; None never.
     calibrate : whether held-out entries scale the standard deviations.
     random_state : seed. The same seed on the same device gives the same bits.
@@ -115,7 +128,7 @@ class VAECP(TensorEstimator):
         self,
         rank: int | None = None,
         *,
-        hidden: int = 64,
+        hidden: int | None = None,
         multilinear: bool = True,
         prior: str = "per_mode",
         smooth: bool = True,
@@ -127,9 +140,9 @@ class VAECP(TensorEstimator):
         batch_size: int | None = None,
         max_epochs: int | None = None,
         n_draws: int = 1,
-        kl_warmup: float = 0.1,
+        kl_warmup: float = 0.4,
         scale_from: float = 0.85,
-        weight_precision: float | tuple[float, ...] = (1e6, 1e3, 1e6, 1e5),
+        weight_precision: float | tuple[float, ...] = (1e6, 1e1, 1e6, 1e3),
         validation_fraction: float = 0.1,
         finish: float = 0.1,
         patience: int | None = None,
@@ -231,19 +244,18 @@ class VAECP(TensorEstimator):
         ordered = ordered_modes(train) if self.smooth or self.neighbours else ()
         smoothers = smoothers_for(ordered, train.shape, layout) if self.smooth else ()
         with self._on_device():
-            outcome = self._train(train, held_out, layout, smoothers, seed, random)
-            judged, final = (
-                fitted_from(parameters, outcome.history, train, layout, smoothers, seed)
-                for parameters in (outcome.judged, outcome.parameters)
+            trained = self._train(train, held_out, layout, smoothers, seed, random)
+            fitted, final = (
+                fitted_from(parameters, trained.history, train, layout, smoothers, seed)
+                for parameters in (trained.judged, trained.final)
             )
+            fitted = replace(fitted, stopped_early=trained.stopped_early)
             if held_out is not None:
-                judged = blended(judged, held_out)
+                fitted = blended(fitted, held_out)
                 if self.neighbours:
-                    judged = with_neighbours(judged, train, held_out, ordered)
+                    fitted = with_neighbours(fitted, train, held_out, ordered)
                 if self.calibrate:
-                    judged = calibrated(with_noise_of_rows(judged, train), held_out)
-            fitted = replace(judged, stopped_early=outcome.stopped_early)
-            if held_out is not None:
+                    fitted = calibrated(with_noise_of_rows(fitted, train), held_out)
                 learned = {name: getattr(final, name) for name in LEARNED}
                 fitted = renewed(replace(fitted, **learned), fitted, train, held_out)
             return calibrated_for_unseen(fitted, train, random) if self.calibrate else fitted
@@ -256,34 +268,36 @@ class VAECP(TensorEstimator):
         smoothers: Smoothers,
         seed: int,
         random: np.random.Generator,
-    ) -> training.Outcome:
+    ) -> recipe.Trained:
         n_entries = len(train) + (0 if held_out is None else len(held_out))
-        rank = self.rank or recipe.choose_rank(n_entries, train.shape)
-        n_members = self.n_members or recipe.choose_members(n_entries)
+        chosen = recipe.choose_size(n_entries, train.shape)
+        rank, n_members = self.rank or chosen.rank, self.n_members or chosen.n_members
         batch_size = self.batch_size or recipe.choose_batch_size(n_entries)
-        n_epochs = self.max_epochs or recipe.choose_epochs(n_entries, batch_size)
         architecture = recipe.Architecture(
             rank,
-            self.hidden,
+            self.hidden or chosen.hidden,
             self.multilinear,
             shared_prior=self.prior == "shared",
             quiet=self.scale_from > 0,
             smooth=bool(smoothers),
         )
-        n_near_cp = round(self.cp_start * n_members) if self.multilinear else 0
+        share = self.cp_start if self.multilinear else 0.0
+        n_near_cp = recipe.choose_starts_near_cp(
+            n_members, share, n_entries, rank * sum(train.shape)
+        )
         starts = cp_starts(train, rank, n_near_cp, layout, smoothers, random) if n_near_cp else ()
         precisions = np.resize(self.weight_precision, n_members)
-        phases = recipe.phases(
-            n_epochs,
+        schedule = recipe.Schedule(
+            self.max_epochs or recipe.choose_epochs(n_entries, batch_size),
             self.learning_rate,
             decay=self.decay,
             kl_warmup=self.kl_warmup,
             scale_from=self.scale_from,
             finish=0.0 if held_out is None else self.finish,
         )
-        bar = progress_bar("VAECP", sum(len(phase.learning_rate) for phase in phases))
-        with bar if self.verbose else no_progress() as on_chunk:
-            return training.train(
+        bar = progress_bar("VAECP", schedule.n_epochs_in_all) if self.verbose else no_progress()
+        with bar as on_chunk:
+            return recipe.train(
                 recipe.initial_states(seed, precisions, layout, architecture, starts),
                 recipe.problem(
                     train,
@@ -294,7 +308,7 @@ class VAECP(TensorEstimator):
                     random=random,
                     sharding=jax.sharding.SingleDeviceSharding(_device(self.device)),
                 ),
-                phases,
+                schedule,
                 recipe.loop_for(n_entries, batch_size, layout, self.n_draws),
                 random,
                 patience=self.patience,

@@ -11,6 +11,7 @@ import numpy as np
 
 from vaecp import predictive, smoothing
 from vaecp.decoder import Decoder
+from vaecp.error_shapes import ScaleMixture
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
 from vaecp.models.base import Fitted
@@ -35,21 +36,22 @@ class FittedVAECP(Fitted):
     row_log_noise: tuple[np.ndarray, ...]  # per mode (rows + 1,): how much noisier a row is
     unseen_scale: np.ndarray  # (modes + 1,): one mode unseen, several unseen
     std_scale: float
-    degrees_of_freedom: float
+    error_weights: np.ndarray  # of Gaussians with the scales below: the shape of the errors
+    error_scales: np.ndarray
     near: dict[str, np.ndarray]  # what neighbours tell, see `vaecp_judging`; empty where nothing
     seed: int
     history: dict[str, np.ndarray] = field(repr=False)
     stopped_early: bool = False
 
     def predict(self, indices: np.ndarray) -> Prediction:
-        """Return the calibrated mixture of members and draws as one Student t."""
+        """Return the calibrated mixture of members and draws."""
         found = predictive.moments(*self._at(indices), self.seed, PREDICTIVE_DRAWS)
         correction, scale = self._from_neighbours(indices)
         return Prediction(
             found.mean + correction,
             scale * self._row_noise(indices) * np.sqrt(found.noise_variance),
             scale * self._unseen_scale(indices) * np.sqrt(found.ignorance_variance),
-            self.degrees_of_freedom,
+            self._error_shape,
         )
 
     def predict_mean(self, indices: np.ndarray) -> np.ndarray:
@@ -71,6 +73,10 @@ class FittedVAECP(Fitted):
         """The posterior means of the rows of the member that counts most."""
         member = int(np.argmax(self.member_weights))
         return tuple(mean[member, :-1] for mean in self.row_mean)
+
+    @property
+    def _error_shape(self) -> ScaleMixture:
+        return ScaleMixture(tuple(self.error_weights.tolist()), tuple(self.error_scales.tolist()))
 
     def _row_noise(self, indices: np.ndarray) -> np.ndarray:
         return np.exp(sum(table[indices[:, mode]] for mode, table in enumerate(self.row_log_noise)))
@@ -153,7 +159,8 @@ def fitted_from(
         row_log_noise=tuple(np.zeros(n_rows + 1) for n_rows in train.shape),
         unseen_scale=np.ones(train.n_modes + 1),
         std_scale=1.0,
-        degrees_of_freedom=np.inf,
+        error_weights=np.ones(1),
+        error_scales=np.ones(1),
         near={},
         seed=seed,
         history=history,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 
 from vaecp import predictive
+from vaecp.error_shapes import fitted_mixture
 from vaecp.labels import UNSEEN
 from vaecp.models.vaecp_fitted import FittedVAECP
 from vaecp.neighbours import Neighbourhood, weights_of
 from vaecp.observations import Observations
 
-MIN_DEGREES_OF_FREEDOM = 2.5
 MIN_ENTRIES_TO_CALIBRATE = 30
-CALIBRATION_LEVELS = np.linspace(0.2, 0.95, 16)
 PULLS = np.geomspace(1e-3, 10, 9)
 N_FOLDS = 5
 NOISE_ROUNDS = 5
@@ -142,10 +141,10 @@ def with_noise_of_rows(fitted: FittedVAECP, train: Observations) -> FittedVAECP:
 
 
 def calibrated(fitted: FittedVAECP, held_out: Observations) -> FittedVAECP:
-    """Scale the errors' spread and choose its tails by entries that training did not see.
+    """Find the size and the shape of errors by entries that training did not see.
 
-    A Student t is laid through the quantiles of the standardised errors, so that intervals of
-    every coverage hold about as many of those entries as they should.
+    Relative to the spread that the fit expects, errors are a mixture of Gaussians: intervals of
+    every coverage then hold about as many of those entries as they should.
     """
     if len(held_out) < MIN_ENTRIES_TO_CALIBRATE:  # too few would do more harm than good
         return fitted
@@ -156,25 +155,17 @@ def calibrated(fitted: FittedVAECP, held_out: Observations) -> FittedVAECP:
         own = fitted.near["errors"][-len(held_out) :]
         features, _ = fitted._neighbourhood.features(held_out.indices, own=own)
         errors = alone - features @ fitted.near["weights"]
-    scale, degrees_of_freedom = _student_t(np.abs(errors) / prediction.std)
+    shape, scale = fitted_mixture(errors / prediction.std)
     # Without neighbours the spread is larger by as much as they take away from it.
     without = scale * np.sqrt(np.mean(alone**2) / np.mean(errors**2)) if fitted.near else scale
     near = fitted.near | {"std_scale": np.array(scale)} if fitted.near else {}
     return replace(
-        fitted, std_scale=float(without), degrees_of_freedom=degrees_of_freedom, near=near
+        fitted,
+        std_scale=float(without),
+        error_weights=np.array(shape.weights),
+        error_scales=np.array(shape.scales),
+        near=near,
     )
-
-
-def _student_t(errors: np.ndarray) -> tuple[float, float]:
-    """Fit the scale and the degrees of freedom to the quantiles of absolute errors."""
-    found = np.log(np.quantile(np.maximum(errors, 1e-9), CALIBRATION_LEVELS))
-    candidates = np.geomspace(MIN_DEGREES_OF_FREEDOM, 1000, 100)
-    unit = stats.t.ppf((1 + CALIBRATION_LEVELS) / 2, candidates[:, None])
-    offsets = found - np.log(unit)
-    best = np.argmin(offsets.var(axis=1))
-    degrees_of_freedom = float(candidates[best])
-    std = np.sqrt(degrees_of_freedom / (degrees_of_freedom - 2))
-    return float(std * np.exp(offsets[best].mean())), degrees_of_freedom
 
 
 def calibrated_for_unseen(
