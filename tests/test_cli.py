@@ -402,7 +402,8 @@ def test_an_interruption_exits_with_130_and_leaves_no_output(monkeypatch, source
     monkeypatch.setattr(cli, "default_model", interrupted)
     outcome = run("complete", source, "-o", tmp_path / "out.csv")
     assert outcome.exit_code == 130
-    assert outcome.stderr == "vaecp: interrupted.\n"
+    assert "the same command starts anew" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -460,6 +461,11 @@ def test_demo_writes_a_table_and_a_picture_of_real_gaps(asked, tmp_path):
     gaps = table[~table["observed"]]
     assert len(gaps) == 192
     assert set(gaps["times"]) == {0.5}
+    hidden = table[table["hidden"]]
+    assert len(hidden) == 480
+    assert hidden["observed"].all()
+    errors = hidden["value"] - hidden["mean"]
+    assert f"{np.sqrt(np.mean(errors**2)):.4f}" in outcome.stdout
     assert (tmp_path / "demo" / "interleukin.png").read_bytes().startswith(b"\x89PNG")
     assert "RMSE there: the mean" in outcome.stdout
 

@@ -207,6 +207,12 @@ class Observations:
         """
         if hasattr(array, "dims") and hasattr(array, "coords"):
             return cls._from_dataarray(array, mask)
+        if isinstance(array, pd.DataFrame):
+            raise ObservationError(
+                f"the data is a DataFrame of {_times(array.shape)}, which may be a list of entries or "
+                "a matrix: pass Observations.from_table(frame, modes=[...], value=...) for one entry "
+                "per row, or frame.to_numpy() for a matrix."
+            )
         observed = ~np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
         array = np.ma.getdata(array) if observed is not None else np.asarray(array)
         if array.dtype.kind == "c":
