@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from vaecp import __version__
-from vaecp.commands import compare, datasets, reproduce, suggestions
+from vaecp.commands import compare, datasets, report, reproduce, suggestions
 from vaecp.commands.demo import DemoFolder, demonstrate
 from vaecp.commands.grouping import grouped
 from vaecp.commands.options import Coverage, Output, Printing, Reading, Seed, Source
@@ -124,6 +124,8 @@ $ vaecp complete spectra.csv -o filled.csv
 
 $ vaecp complete spectra.csv -o filled.csv --save spectra.vaecp
 
+$ vaecp complete spectra.csv -o filled.csv --report report.html
+
 $ vaecp complete wide.csv --wide wavelength -o filled.parquet
 
 $ vaecp complete log.csv --modes user,item --value stars -o filled.csv"""
@@ -146,6 +148,10 @@ def complete(
     seed: Seed = 0,
     coverage: Coverage = 0.9,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
+    page: Annotated[
+        Path | None, typer.Option("--report", help="Also write a page about the fit (.html).")
+    ] = None,
+    check: report.Check = True,
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     _check_coverage(coverage)
@@ -158,6 +164,8 @@ def complete(
     _refuse_overwriting(source, output, save)
     if save is not None and save.resolve() == output.resolve():
         raise FormatError(f"{save}: is named for the table and for the model: name two files.")
+    if page is not None:
+        report.check_page(page, source, output, save)
     model = _named_model(method, rank, seed) if method else default_model(rank, seed)
     observations = reading.read(source)
     check_holds(observations, output)
@@ -175,9 +183,14 @@ def complete(
 
             save_model(result.model, save)
         write_completion(result, output)
+        if page is not None:
+            from vaecp.report import model_report
+
+            model_report(result.model, page, observations, check=check, coverage=coverage)
     seconds = round(time.perf_counter() - started, 2)
-    summary = {"input": source, "output": output, "model": save, **_account(result, coverage)}
-    _print_account({**summary, "seconds": seconds, "warnings": warned}, printing)
+    summary = {"input": source, "output": output, "model": save, "report": page}
+    account = _account(result, coverage)
+    _print_account({**summary, **account, "seconds": seconds, "warnings": warned}, printing)
 
 
 PREDICT = """Examples:
@@ -233,6 +246,7 @@ def demo(
 
 app.command(epilog=compare.COMPARE)(grouped(compare.compare))
 app.command(epilog=compare.RANK)(grouped(compare.rank))
+app.command(epilog=report.EXAMPLES)(grouped(report.report))
 app.command(epilog=reproduce.EXAMPLES)(grouped(reproduce.reproduce))
 app.add_typer(datasets.app, name="datasets")
 
@@ -292,7 +306,9 @@ def _print_account(summary: dict[str, Any], printing: Printing) -> None:
         "gaps filled": f"{summary['gaps_filled']:,}",
         "mean std of the gaps": quality["mean_std_of_gaps"],
         "seconds": summary["seconds"],
-        "written": ", ".join(str(summary[key]) for key in ("output", "model") if summary[key]),
+        "written": ", ".join(
+            str(summary[key]) for key in ("output", "model", "report") if summary[key]
+        ),
     }
     if quality["constant"]:
         rows["note"] = "all observed values are equal, so nothing is known of their spread"

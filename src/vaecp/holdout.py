@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -53,13 +54,17 @@ class HeldOutCheck:
         """The checked model's own."""
         return self.predictions[self.name]
 
-    def scores(self) -> pd.DataFrame:
-        """Return every measure, one row per method, the model first."""
-        rows = {
+    @cached_property
+    def measures(self) -> dict[str, dict[str, float]]:
+        """Every measure of `vaecp.metrics` by method, the model first."""
+        return {
             name: metrics.summary(prediction, self.held_out.values)
             for name, prediction in self.predictions.items()
         }
-        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the measures, one row per method."""
+        return pd.DataFrame.from_dict(self.measures, orient="index")
 
 
 def check_on_held_out(

@@ -22,6 +22,7 @@ ALL_MODES = "all modes"
 N_ENTRIES = 2048
 """Entries over which the effect of a component is averaged."""
 
+HISTORY = pd.Index(["step", "term", "member", "value"])
 OBJECTIVES = {"history_": "sum of squares", "bound_": "evidence bound"}
 
 
@@ -134,6 +135,13 @@ def relevance(model: TensorEstimator, random_state: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=pd.Index(["mode", "component", "relevance"]))
 
 
+def by_relevance(weights: pd.DataFrame, mode_name: str) -> np.ndarray:
+    """Return the components of a mode, the most relevant first, from what `relevance` found."""
+    here = weights["mode"].isin([ALL_MODES, mode_name]).to_numpy()
+    found = weights["relevance"].to_numpy(float)[here]
+    return weights["component"].to_numpy()[here][np.argsort(-found, kind="stable")]
+
+
 def has_components(model: TensorEstimator) -> bool:
     """Whether `relevance` can weigh the components of this method."""
     return _tables_field(model.fitted_) is not None
@@ -204,8 +212,7 @@ def training_history(model: TensorEstimator) -> pd.DataFrame:
     found = getattr(model, "history_", None)
     if isinstance(found, pd.DataFrame):
         long = found.melt(id_vars=["epoch", "member"], var_name="term", value_name="value")
-        return long.rename(columns={"epoch": "step"})[["step", "term", "member", "value"]]
-    columns = ["step", "term", "member", "value"]
+        return long.rename(columns={"epoch": "step"}).reindex(columns=HISTORY)
     parts = [
         pd.DataFrame(
             {"step": np.arange(1, len(values) + 1), "term": term, "member": 0, "value": values}
@@ -213,4 +220,4 @@ def training_history(model: TensorEstimator) -> pd.DataFrame:
         for attribute, term in OBJECTIVES.items()
         if (values := getattr(model, attribute, None)) is not None and len(values)
     ]
-    return pd.concat(parts) if parts else pd.DataFrame(columns=pd.Index(columns))
+    return pd.concat(parts) if parts else pd.DataFrame(columns=HISTORY)

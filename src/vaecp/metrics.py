@@ -13,6 +13,7 @@ from vaecp.prediction import Prediction
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
+
 def rmse(prediction: Prediction, values: np.ndarray) -> float:
     """Return the root of the mean squared error of the mean."""
     return float(np.sqrt(np.mean(_errors(prediction, values) ** 2)))

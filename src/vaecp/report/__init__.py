@@ -56,7 +56,7 @@ def model_report(
             f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
         )
     check_installed()
-    target = check_target(path)
+    target = check_target(Path(path))
     data = None if observations is None else _aligned(model, observations)
     found = _checked(model, data, check)
     subject = Subject(model, data, predict_grid(model, data), found, coverage)

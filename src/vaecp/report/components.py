@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from vaecp.learned import (
-    ALL_MODES,
     Loadings,
+    by_relevance,
     has_components,
     loadings,
     relevance,
@@ -49,8 +49,7 @@ def _order(rows: Loadings, weights: pd.DataFrame | None) -> np.ndarray:
     """Return the components of a mode by falling relevance, or as they stand."""
     if weights is None:
         return np.arange(rows.mean.shape[1])
-    here = weights[weights["mode"].isin([ALL_MODES, rows.mode_name])]
-    return here.sort_values("relevance", ascending=False, kind="stable")["component"].to_numpy()
+    return by_relevance(weights, rows.mode_name)
 
 
 def _mode(rows: Loadings, order: np.ndarray) -> dict[str, Any]:

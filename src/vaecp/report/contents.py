@@ -183,4 +183,3 @@ def _place(grid: Grid, index: np.ndarray) -> str | None:
     if not all(len(place) for place in places):
         return None
     return ",".join(str(int(place[0])) for place in places)
-

@@ -31,7 +31,7 @@ def quality_figures(check: HeldOutCheck, coverage: float) -> dict[str, Any]:
         "calibration": {name: rounded(curve[name]) for name in curve.columns},
         "errors": {
             "names": list(check.predictions),
-            "rmse": rounded(check.scores()["rmse"]),
+            "rmse": rounded([scores["rmse"] for scores in check.measures.values()]),
         },
     }
 
@@ -40,13 +40,13 @@ def quality_rows(check: HeldOutCheck) -> list[list[str]]:
     """Return one row of text per method: name, RMSE, MAE, CRPS, coverage."""
     return [
         [
-            str(name),
+            name,
             size_shown(row["rmse"]),
             size_shown(row["mae"]),
             size_shown(row["crps"]),
             share_shown(row["coverage_90"]),
         ]
-        for name, row in check.scores().iterrows()
+        for name, row in check.measures.items()
     ]
 
 

@@ -39,11 +39,11 @@ def tiles(
         n_gaps = n_cells - count_cells(observations)
         found.append(Tile(f"{n_gaps:,}", f"filled ({share_shown(n_gaps / n_cells)} of all)"))
     if check is not None:
-        scores = check.scores()
-        own, guess = (float(scores.loc[name, "rmse"]) for name in (check.name, MEAN))  # pyright: ignore[reportArgumentType]
-        inside = float(scores.loc[check.name, "coverage_90"])  # pyright: ignore[reportArgumentType]
-        found.append(Tile(size_shown(own), f"typical error (RMSE); the mean alone {size_shown(guess)}"))
-        found.append(Tile(share_shown(inside), "of hidden values inside their 90 % interval"))
+        own, guess = check.measures[check.name], check.measures[MEAN]
+        error = f"typical error (RMSE); the mean alone {size_shown(guess['rmse'])}"
+        found.append(Tile(size_shown(own["rmse"]), error))
+        inside = "of hidden values inside their 90 % interval"
+        found.append(Tile(share_shown(own["coverage_90"]), inside))
     return found
 
 
@@ -91,16 +91,16 @@ def _what(model: TensorEstimator, observations: Observations | None) -> str:
 
 
 def _error(check: HeldOutCheck, value_name: str) -> str:
-    rmse = check.scores()["rmse"]
-    own = float(rmse[check.name])
+    rmse = {name: scores["rmse"] for name, scores in check.measures.items()}
+    own = rmse[check.name]
     text = (
         f"To check it, {len(check.held_out):,} observed entries were hidden at random and a copy of "
         f"the model was fitted to the other {check.n_training:,}. Its typical error (RMSE) on the "
         f"hidden entries was {size_shown(own)} in units of {value_name}: "
-        f"{_against(own, float(rmse[MEAN]))} {MEAN} ({size_shown(float(rmse[MEAN]))})"
+        f"{_against(own, rmse[MEAN])} {MEAN} ({size_shown(rmse[MEAN])})"
     )
-    if MASKED_CP in rmse.index:
-        rival = float(rmse[MASKED_CP])
+    if MASKED_CP in rmse:
+        rival = rmse[MASKED_CP]
         text += f", and {_against(own, rival)} {MASKED_CP} ({size_shown(rival)})"
     return text + "."
 
@@ -119,7 +119,7 @@ def _against(own: float, rival: float) -> str:
 def _honesty(check: HeldOutCheck) -> str:
     """Judge the 90 % intervals as far as the number of hidden entries allows."""
     n = len(check.held_out)
-    share = float(check.scores()["coverage_90"][check.name])
+    share = check.measures[check.name]["coverage_90"]
     low, high = stats.binom.ppf([0.005, 0.995], n, 0.9) / n
     held = f"Its 90 % intervals held {share_shown(share)} of the hidden values"
     if n < LEAST_HELD_OUT:
