@@ -25,7 +25,7 @@ def to_tensorly(model: TensorEstimator) -> Any:
     Examples
     --------
     >>> import numpy as np, tensorly, vaecp
-    >>> model = vaecp.CPALS(rank=1, random_state=0).fit([(i, j) for i in "abc" for j in "xyz"],
+    >>> model = vaecp.CPALS(rank=2, random_state=0).fit([(i, j) for i in "abc" for j in "xyz"],
     ...                                                 [2, 4, 6, 3, 6, 9, 4, 8, 12])
     >>> float(np.round(tensorly.cp_to_tensor(to_tensorly(model))[2, 1]))
     8.0

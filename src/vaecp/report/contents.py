@@ -112,14 +112,15 @@ def _interval_factor(subject: Subject) -> float:
 
 
 def _start(grid: Grid) -> list[int]:
-    """Return the place in the grid at which the browser opens: a slice with many gaps."""
+    """Return the place in the grid at which the browser opens: much observed, much filled."""
     sizes = tuple(len(rows) for rows in grid.kept)
     if grid.given is None or not np.isnan(grid.given).any():
         return [0] * len(sizes)
     gaps = np.isnan(grid.given).reshape(sizes)
     two = sorted(np.argsort(sizes, kind="stable")[-2:].tolist())
-    per_slice = gaps.sum(axis=tuple(two), keepdims=True)
-    return [int(place) for place in np.unravel_index(int(per_slice.argmax()), per_slice.shape)]
+    unknown, known = (each.sum(axis=tuple(two), keepdims=True) for each in (gaps, ~gaps))
+    both = np.minimum(unknown, known)
+    return [int(place) for place in np.unravel_index(int(both.argmax()), both.shape)]
 
 
 def _thinned(grid: Grid, names: tuple[str, ...]) -> str | None:
