@@ -101,7 +101,7 @@ def test_the_page_holds_every_mean_and_std_and_marks_the_gaps(model, data, tmp_p
     np.testing.assert_allclose(unit * unpacked(packed["std"]), np.ravel(result.std), rtol=1e-5)
     given = zero + unit * unpacked(packed["given"])
     np.testing.assert_allclose(given, np.ravel(data.to_array()), rtol=1e-5)
-    low, high = result.interval(0.9)
+    low, _ = result.interval(0.9)
     reach = figures["interval_factor"] * np.ravel(result.std)
     np.testing.assert_allclose(np.ravel(result.mean) - reach, np.ravel(low))
     assert figures["modes"][1]["labels"]["2"] == "20"

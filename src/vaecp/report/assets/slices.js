@@ -26,7 +26,7 @@ const SLICE = (() => {
   return { down: largest[0], across: largest[1], place: [...DATA.start], sameColours: false };
 })();
 
-const MAX_DOTS = 1500;
+const MAX_DOTS = 300; // more would hide the values under them
 
 function entryWords(cell, place) {
   const where = place.map((row, mode) =>
@@ -95,7 +95,7 @@ function heatMap(id, z, text, range, colorscale, title) {
     },
   }, {
     plot_bgcolor: c.unknown,
-    margin: { l: 40, r: 12, t: 0, b: 40 },
+    margin: { l: 62, r: 12, t: 0, b: 56 },
     xaxis: axis(DATA.modes[across].name,
       { ...labelTicks(GRID.labels[across], GRID.numbers[across], room), range: [-0.5, GRID.sizes[across] - 0.5] }),
     yaxis: axis(DATA.modes[down].name,
