@@ -159,6 +159,16 @@ def test_queries_take_the_type_of_the_labels_that_the_model_knows(shelf, tmp_pat
     np.testing.assert_allclose(pd.read_csv(tmp_path / "a.csv")["mean"], [1.0])
 
 
+def test_a_text_among_numbers_is_unseen_and_leaves_the_numbers_as_they_are(shelf, tmp_path):
+    keys = pd.DataFrame({"sample": [7, 8], "day": [1, 2]})
+    observations = Observations.from_table(keys.assign(y=[1.0, 5.0]), ["sample", "day"], "y")
+    shelf["m"] = UserMeanModel().fit_tensor(observations)
+    (tmp_path / "q.csv").write_text("sample,day\n8,2\nnew,2\n")
+    outcome = run("predict", "m", tmp_path / "q.csv", "-o", tmp_path / "a.csv", "--json")
+    assert json.loads(outcome.stdout)["with_unseen_labels"] == 1
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "a.csv")["mean"], [5.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

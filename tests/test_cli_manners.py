@@ -18,7 +18,16 @@ from vaecp.commands import suggestions
 from vaecp.progress import progress_bar, watched
 
 runner = CliRunner()
-COMMANDS = ("complete", "predict", "demo", "compare", "rank", "reproduce", "datasets fetch")
+COMMANDS = (
+    "complete",
+    "predict",
+    "demo",
+    "compare",
+    "rank",
+    "reproduce",
+    "datasets fetch",
+    "datasets write",
+)
 
 
 def run(*arguments, **settings):
@@ -79,6 +88,7 @@ def one_of_each(table, tmp_path, monkeypatch):
         "rank": (table, "-o", tmp_path / "r", *small),
         "datasets list": (),
         "datasets fetch": ("synthetic",),
+        "datasets write": ("il2", "-o", tmp_path / "il2.csv"),
     }
 
 

@@ -22,7 +22,15 @@ from vaecp.commands import compare, datasets, report, reproduce, suggestions
 from vaecp.commands.demo import DemoFolder, demonstrate
 from vaecp.commands.grouping import grouped
 from vaecp.commands.options import Coverage, Output, Printing, Reading, Seed, Source
-from vaecp.commands.printing import as_json, kept_warnings, print_summary, text_of, working
+from vaecp.commands.printing import (
+    as_json,
+    kept_warnings,
+    print_summary,
+    reporting,
+    silenced,
+    text_of,
+    working,
+)
 from vaecp.errors import FormatError, VaecpError
 
 if TYPE_CHECKING:
@@ -176,8 +184,8 @@ def complete(
         kept_warnings(printing) as warned,
         working(f"Fitting {text_of(observations.shape)}", printing),
     ):
-        result = complete_tensor(observations, _showing_progress(model), coverage)
-        _showing_progress(result.model, False)
+        result = complete_tensor(observations, reporting(model), coverage)
+        silenced(result.model)
         if save is not None:
             from vaecp.store import save as save_model
 
@@ -241,7 +249,7 @@ def demo(
     from vaecp.demo import check_folder
 
     check_folder(output)
-    demonstrate(_showing_progress(default_model(None, seed)), output, seed, printing)
+    demonstrate(default_model(None, seed), output, seed, printing)
 
 
 app.command(epilog=compare.COMPARE)(grouped(compare.compare))
@@ -249,11 +257,6 @@ app.command(epilog=compare.RANK)(grouped(compare.rank))
 app.command(epilog=report.EXAMPLES)(grouped(report.report))
 app.command(epilog=reproduce.EXAMPLES)(grouped(reproduce.reproduce))
 app.add_typer(datasets.app, name="datasets")
-
-
-def _showing_progress(model: TensorEstimator, shown: bool = True) -> TensorEstimator:
-    """Ask for reports of progress, in methods that report only when asked."""
-    return model.set_params(verbose=shown) if "verbose" in model.get_params() else model
 
 
 def _check_coverage(coverage: float) -> None:

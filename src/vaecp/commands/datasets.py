@@ -9,10 +9,17 @@ import typer
 
 from vaecp.commands import suggestions
 from vaecp.commands.grouping import grouped
-from vaecp.commands.options import Printing
+from vaecp.commands.options import Output, Printing
 from vaecp.commands.printing import as_json, print_rows, text_of, working
 
-app = typer.Typer(help="Named tensors: list them, fetch their files.", no_args_is_help=True)
+app = typer.Typer(help="Named tensors: list, fetch or write them.", no_args_is_help=True)
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="One that `list` shows.", autocompletion=suggestions.dataset
+    ),
+]
 
 
 @app.command("list")
@@ -34,15 +41,7 @@ def list_all(printing: Printing) -> None:
 
 @app.command(epilog="Example:\n\n$ vaecp datasets fetch amino")
 @grouped
-def fetch(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="One that `list` shows.", autocompletion=suggestions.dataset
-        ),
-    ],
-    printing: Printing,
-) -> None:
+def fetch(name: Name, printing: Printing) -> None:
     """Download the files of a tensor where they are not here yet, and say where they lie."""
     from vaecp import datasets
 
@@ -57,3 +56,32 @@ def fetch(
         if not files:
             typer.echo(f"{name} needs no file: {info.source}.", err=True)
         typer.echo(f"Please cite: {info.citation}", err=True)
+
+
+@app.command(epilog="Example:\n\n$ vaecp datasets write il2 -o responses.csv")
+@grouped
+def write(name: Name, output: Output, printing: Printing) -> None:
+    """Write the entries of a tensor to a file that the other commands read."""
+    from vaecp import datasets
+    from vaecp.formats import check_writable
+    from vaecp.formats import write as write_file
+
+    check_writable(output)
+    datasets.info(name)
+    with working(f"Fetching {name}", printing):
+        observations = datasets.load(name)
+        write_file(observations, output)
+    if printing.as_json:
+        as_json(
+            {
+                "name": name,
+                "output": output,
+                "shape": observations.shape,
+                "observed": len(observations),
+            }
+        )
+    elif not printing.quiet:
+        typer.echo(
+            f"{output}: {text_of(observations.shape)}, {len(observations):,} of "
+            f"{observations.n_cells:,} entries observed."
+        )

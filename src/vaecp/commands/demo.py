@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vaecp.commands.options import Printing
-from vaecp.commands.printing import as_json, print_summary, working
+from vaecp.commands.printing import as_json, print_summary, reporting, working
 
 if TYPE_CHECKING:
     from vaecp.models.base import TensorEstimator
@@ -22,7 +22,7 @@ def demonstrate(model: TensorEstimator, output: Path, seed: int, printing: Print
     from vaecp.models.cp import CPALS
 
     with working("Immune responses", printing):
-        result = story.run(model, {"masked CP": CPALS(random_state=seed)}, seed)
+        result = story.run(reporting(model), {"masked CP": CPALS(random_state=seed)}, seed)
         written = story.write_results(result, output)
     if printing.as_json:
         as_json(_summary(result, written))

@@ -240,6 +240,11 @@ def labels_from_text(texts: np.ndarray) -> np.ndarray:
     return texts
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is read as a number; a code with leading zeros is not."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
 def labels_of_column(column: Any) -> np.ndarray:
     """Return a column of text as labels: numbers, or text with None where it is empty."""
     codes, texts = pd.factorize(column.to_numpy(dtype=object))
