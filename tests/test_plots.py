@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import vaecp
 from vaecp import learned, metrics, plots
@@ -160,6 +163,33 @@ def test_a_row_with_more_entries_has_a_narrower_band():
     )
     std = learned.loadings(model)[0].std[:, 0]
     assert std[0] > 2 * std[1:].max()
+
+
+def test_bands_of_vaecp_are_the_posterior_standard_deviations(data):
+    model = clone(METHODS[0]).fit_tensor(data)
+    four = tuple(np.full_like(rows, np.log(4.0)) for rows in model.fitted_.row_log_variance)
+    model.fitted_ = replace(model.fitted_, row_log_variance=four)
+    for rows, found in zip(model.factors_, learned.loadings(model), strict=True):
+        expected = 2 / np.sqrt(np.mean(rows**2, axis=0))
+        np.testing.assert_allclose(found.std, np.broadcast_to(expected, found.std.shape), rtol=1e-5)
+
+
+def test_bands_of_masked_cp_add_the_precisions_of_rows_and_entries():
+    """With one component a row's precision is a number: that of the rows' spread, and the data's."""
+    random = np.random.default_rng(0)
+    array = np.outer(random.normal(size=9), random.normal(size=7)) + 0.1 * random.normal(
+        size=(9, 7)
+    )
+    array[0, 2:] = np.nan
+    observations = Observations.from_array(array)
+    model = vaecp.CPALS(rank=1, random_state=0).fit_tensor(observations)
+    rows, others = (factor[:, 0] for factor in model.factors_)
+    spread = np.var(rows, ddof=1) * (1 + 1 / len(rows))
+    gram = np.mean(others[observations.indices[:, 1]] ** 2)
+    counts = np.bincount(observations.indices[:, 0])
+    std = 1 / np.sqrt(1 / spread + counts * gram / model.fitted_.noise_std**2)
+    size = np.sqrt(np.mean(rows**2))
+    np.testing.assert_allclose(learned.loadings(model)[0].std[:, 0], std / size, rtol=1e-6)
 
 
 def test_the_relevance_of_a_component_is_what_it_adds():

@@ -44,11 +44,7 @@ def to_tensorly(model: TensorEstimator) -> Any:
     from tensorly.cp_tensor import CPTensor
 
     standardiser = model.standardiser_
-    factors = [
-        # Rows without an observed entry are predicted by the last, that of unseen labels.
-        np.column_stack([np.where(seen[:, None], table[:-1], table[-1]), np.ones(len(seen))])
-        for table, seen in zip(tables, model.observed_rows_, strict=True)
-    ]
+    factors = [np.column_stack([table[:-1], np.ones(len(table) - 1)]) for table in tables]
     weights = np.full(factors[0].shape[1], standardiser.scale, dtype=np.float64)
     weights[-1] = standardiser.location + standardiser.scale * offset
     return CPTensor((weights, factors))
