@@ -72,6 +72,20 @@ def test_the_dataset_holds_what_the_table_holds(data):
     assert dataset["mean"].sel(who=row["who"], dose=row["dose"], day=row["day"]) == row["mean"]
 
 
+def test_observations_go_to_tables_and_labelled_arrays_and_back(data):
+    frame = data.to_frame()
+    assert list(frame) == ["who", "dose", "day", "level"]
+    again = Observations.from_table(frame, ["who", "dose", "day"], "level")
+    np.testing.assert_array_equal(again.values, data.values)
+    pytest.importorskip("xarray", reason="xarray is not installed")
+    array = data.to_xarray()
+    assert (array.name, array.dims) == ("level", ("who", "dose", "day"))
+    np.testing.assert_array_equal(Observations.from_array(array).to_array(), data.to_array())
+    assert np.isnan(array.sel(who="d")).all()
+    with pytest.raises(ObservationError, match="'a' is the name of a mode and of the values"):
+        Observations.from_array(np.eye(2), mode_names="ab", value_name="a").to_frame()
+
+
 def test_a_mode_with_the_name_of_a_result_is_refused():
     pytest.importorskip("xarray", reason="xarray is not installed")
     data = Observations.from_array(np.eye(3) + 1, mode_names=("std", "b"))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vaecp.extras import require
+from vaecp.labels import are_quantities
 
 COLOURS = {
     "VAECP": "#0072B2",
@@ -40,9 +41,9 @@ def axes(ax: Any) -> Any:
 
 
 def places(labels: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return where labels stand on an axis, and whether they are numbers or dates."""
+    """Return where labels stand on an axis, and whether that is a scale."""
     labels = np.asarray(labels)
-    numeric = labels.dtype.kind in "iufM"
+    numeric = are_quantities(labels)
     return (labels if numeric else np.arange(len(labels))), numeric
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from vaecp.labels import are_quantities
+
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 DIGITS = 6
@@ -75,8 +77,8 @@ def label_texts(labels: np.ndarray) -> list[str]:
 
 
 def label_numbers(labels: np.ndarray) -> list[float] | None:
-    """Return the labels as places on an axis, or None for categories."""
+    """Return the labels as places on an axis, or None for names and dates."""
     labels = np.asarray(labels)
-    if labels.dtype.kind in "iuf":
+    if are_quantities(labels) and labels.dtype.kind in "iuf":
         return [float(value) for value in labels]
     return None

@@ -9,7 +9,7 @@ import numpy as np
 from vaecp.observations import Observations
 from vaecp.report.numbers import label_numbers, label_texts, rounded
 
-MAX_BARS = 200
+MAX_BARS = 400
 """More bars than this are groups of neighbouring labels."""
 MAX_BINS = 60
 
@@ -20,7 +20,7 @@ def modes_of(
     """Return what the page needs to know of each mode: only rows in `used` have labels there."""
     modes = []
     for name, mode, rows in zip(names, labels, used, strict=True):
-        numbers = label_numbers(mode[rows])
+        numbers = label_numbers(mode)
         modes.append(
             {
                 "name": name,
@@ -28,7 +28,8 @@ def modes_of(
                 "labels": dict(zip(rows.tolist(), label_texts(mode[rows]), strict=True)),
                 "numbers": None
                 if numbers is None
-                else dict(zip(rows.tolist(), numbers, strict=True)),
+                else {row: numbers[row] for row in rows.tolist()},
+                "dates": np.asarray(mode).dtype.kind == "M",
             }
         )
     return modes

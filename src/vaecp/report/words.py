@@ -17,6 +17,8 @@ from vaecp.report.overview import count_cells, never_observed
 HARDER = 1.5
 """Gaps whose typical std is this many times that of hidden entries get a warning."""
 NAMED = 5
+UNEVEN = 0.1
+"""A share of 50 % intervals this far from a half shows errors of another shape than promised."""
 LEAST_HELD_OUT = 100
 """Fewer hidden entries than this make every number of the check rough."""
 
@@ -128,6 +130,13 @@ def _honesty(check: HeldOutCheck) -> str:
         return f"{held}: fewer than they should, so take its standard deviations as too small."
     if share > max(high, 0.93):
         return f"{held}: more than they need to, so its standard deviations are on the safe side."
+    half = check.measures[check.name]["coverage_50"]
+    if abs(half - 0.5) > UNEVEN:
+        return (
+            f"{held}, about as they should, but its 50 % intervals held {share_shown(half)}: its "
+            f"errors are {'mostly smaller' if half > 0.5 else 'often larger'} than it says, with "
+            f"{'a few large' if half > 0.5 else 'few very large'} ones."
+        )
     return f"{held}, about as they should: its standard deviations can be believed there."
 
 

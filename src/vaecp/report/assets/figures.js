@@ -17,7 +17,7 @@ function startMissing() {
     });
     const numbers = mode.numbers && missing.first.map((first) => mode.numbers[first]);
     panel("missing", id, mode.name,
-      missing.grouped ? `Each bar is a group of neighbouring labels, of ${mode.size.toLocaleString("en")}.` : "", true);
+      missing.grouped ? `Each bar is the average of neighbouring labels: there are ${mode.size.toLocaleString("en")}.` : "", true);
     FIGURES.push({ draw: () => draw(id, [{
       type: "bar", x: names.map((_, place) => place), y: missing.share, marker: { color: colours().series[0] },
       text: names.map(plain), textposition: "none", hovertemplate: "%{text}<br>%{y:.1%} missing<extra></extra>",
@@ -88,8 +88,8 @@ function loadingTraces(number, component) {
   const mean = rows.mean[component];
   if (!mean) return null;
   const names = rows.rows.map((row) => mode.labels[row]);
-  const isNumeric = mode.numbers !== null && rows.rows.length > 2;
-  const x = rows.rows.map((row, place) => (isNumeric ? mode.numbers[row] : place));
+  const isNumeric = (mode.numbers !== null || mode.dates) && rows.rows.length > 2;
+  const x = rows.rows.map((row, place) => (!isNumeric ? place : mode.dates ? mode.labels[row] : mode.numbers[row]));
   const half = rows.std === null ? null : rows.std[component].map((std) => NINE_IN_TEN * std);
   const text = names.map((name, place) => plain(name) + `<br>${mean[place].toFixed(2)}`
     + (half === null ? "" : ` ± ${half[place].toFixed(2)}`));
@@ -108,7 +108,7 @@ function loadingTraces(number, component) {
     traces.push({ ...common, type: "bar", y: mean, marker: { color: c.series[0] },
       ...(half === null ? {} : { error_y: { type: "data", array: half, color: c.ink, thickness: 1.2, width: names.length > 40 ? 0 : 3 } }) });
   }
-  const ticks = isNumeric ? (isLogarithmic(x) ? { type: "log" } : { type: "linear" })
+  const ticks = isNumeric ? { type: mode.dates ? "date" : isLogarithmic(x) ? "log" : "linear" }
     : { type: "linear", ...labelTicks(names, null, isNarrow() ? 10 : 14, 12) };
   return [traces, { xaxis: axis(mode.name, ticks), yaxis: axis("loading", { zeroline: true }) }];
 }
