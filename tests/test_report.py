@@ -16,13 +16,15 @@ from typer.testing import CliRunner
 import vaecp
 from vaecp import cli
 from vaecp.errors import ObservationError
-from vaecp.holdout import MASKED_CP, MEAN, check_on_held_out
+from vaecp.holdout import MASKED_CP, MEAN, HeldOutCheck, check_on_held_out
 from vaecp.observations import Observations
+from vaecp.prediction import Prediction
 from vaecp.report import grid as grids
 from vaecp.report import model_report
 from vaecp.report.notable import most_surprising, most_uncertain
 from vaecp.report.numbers import label_texts, share_shown, shown, size_shown
 from vaecp.report.page import json_for_script
+from vaecp.report.words import summary
 
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
@@ -203,6 +205,38 @@ def test_the_summary_compares_with_the_mean(model, data, tmp_path):
     assert f"{guess / own:.1f} times smaller than with the mean of all values" in page
     assert f"With only {len(check.held_out)} hidden entries" in page
     assert "level (mg)" in page
+
+
+@pytest.mark.parametrize(
+    ("spread", "outliers", "verdict"),
+    [
+        (1.0, 0, "can be believed there"),
+        (0.5, 0, "take its standard deviations as too small"),
+        (2.0, 0, "on the safe side"),
+        (9.0, 200, "but its 50 % intervals held 90 %: its errors are mostly smaller than it says"),
+    ],
+)
+def test_the_intervals_are_judged_by_how_many_hidden_values_they_hold(
+    model, data, spread, outliers, verdict
+):
+    random, n = np.random.default_rng(0), 2_000
+    errors = random.normal(size=n)
+    errors[:outliers] = 100
+    held_out = Observations(random.integers(0, 4, (n, 3)), errors, data.shape)
+    prediction = Prediction(np.zeros(n), np.full(n, spread), np.zeros(n))
+    check = HeldOutCheck(held_out, 10, {"CPALS": prediction, MEAN: prediction}, {})
+    assert verdict in " ".join(summary(model, None, check, grids.predict_grid(model, None)))
+
+
+def test_gaps_that_are_harder_than_the_check_are_said_to_be(data):
+    array = data.to_array()
+    array[3] = np.nan
+    block = named(array)
+    fitted = vaecp.FBCP(rank=2, n_starts=1, max_iter=50, random_state=0).fit_tensor(block)
+    check = check_on_held_out(fitted, block)
+    words = " ".join(summary(fitted, block, check, grids.predict_grid(fitted, block)))
+    assert "the gaps are harder than the check" in words
+    assert "1 of who had no observed entry at all (d)" in words
 
 
 # ---- large, constant, odd --------------------------------------------------------------

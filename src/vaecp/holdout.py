@@ -17,7 +17,7 @@ from vaecp import metrics
 from vaecp.errors import ObservationError, VaecpError
 from vaecp.models.base import TensorEstimator
 from vaecp.models.cp import CPALS
-from vaecp.observations import Observations
+from vaecp.observations import Observations, Standardiser
 from vaecp.prediction import Prediction
 
 MEAN = "the mean of all values"
@@ -136,5 +136,5 @@ def _predicted(
 
 
 def _mean_of(training: Observations, n: int) -> Prediction:
-    values = np.asarray(training.values, dtype=np.float64)
-    return Prediction(np.full(n, values.mean()), np.full(n, values.std()), np.zeros(n))
+    found = Standardiser.of(training.values)
+    return Prediction(np.full(n, found.location), np.full(n, found.scale), np.zeros(n))

@@ -16,7 +16,10 @@ LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 def rmse(prediction: Prediction, values: np.ndarray) -> float:
     """Return the root of the mean squared error of the mean."""
-    return float(np.sqrt(np.mean(_errors(prediction, values) ** 2)))
+    errors = _errors(prediction, values)
+    # Squares of very large errors would leave the range of float64.
+    unit = float(np.abs(errors).max()) or 1.0
+    return unit * float(np.sqrt(np.mean((errors / unit) ** 2)))
 
 
 def mae(prediction: Prediction, values: np.ndarray) -> float:

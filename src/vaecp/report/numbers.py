@@ -62,6 +62,12 @@ def rounded(values: Any) -> list:
     return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in flat]
 
 
+def exact(values: Any) -> list:
+    """Return numbers for JSON with all digits, which values on a large offset need."""
+    flat = np.asarray(values, dtype=np.float64).ravel().tolist()
+    return [value if math.isfinite(value) else None for value in flat]
+
+
 def label_texts(labels: np.ndarray) -> list[str]:
     """Return the labels of a mode as distinct texts, short where numbers allow it."""
     labels = np.asarray(labels)

@@ -8,7 +8,7 @@ import numpy as np
 
 from vaecp import metrics
 from vaecp.holdout import HeldOutCheck
-from vaecp.report.numbers import label_texts, rounded, share_shown, size_shown
+from vaecp.report.numbers import exact, label_texts, rounded, share_shown, size_shown
 
 MAX_POINTS = 2_000
 
@@ -21,10 +21,10 @@ def quality_figures(check: HeldOutCheck, coverage: float) -> dict[str, Any]:
     curve = metrics.calibration(prediction, held_out.values)
     return {
         "scatter": {
-            "held_out": rounded(held_out.values[points]),
-            "predicted": rounded(prediction.mean[points]),
-            "low": rounded(low[points]),
-            "high": rounded(high[points]),
+            "held_out": exact(held_out.values[points]),
+            "predicted": exact(prediction.mean[points]),
+            "low": exact(low[points]),
+            "high": exact(high[points]),
             "indices": held_out.indices[points].tolist(),
             "n": len(held_out),
         },

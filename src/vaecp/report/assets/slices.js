@@ -90,7 +90,7 @@ function heatMap(id, z, text, range, colorscale, title) {
     type: "heatmap", z, text, zmin: range[0], zmax: range[1], colorscale, hoverongaps: true,
     hovertemplate: "%{text}<extra></extra>",
     colorbar: {
-      orientation: "h", x: 0.5, y: 1.01, yanchor: "bottom", ypad: 0, thickness: 9, outlinewidth: 0, nticks: 6,
+      orientation: "h", x: 0.5, y: 1.01, yanchor: "bottom", ypad: 0, thickness: 9, outlinewidth: 0, nticks: isNarrow() ? 4 : 6, tickangle: 0,
       tickfont: { size: 11 }, title: { text: plain(shortened(title, 32)), side: "top" },
     },
   }, {
