@@ -1,6 +1,6 @@
 """Execute the notebooks under examples/, and keep what they show.
 
-    python tools/run_notebooks.py
+python tools/run_notebooks.py
 """
 
 from __future__ import annotations
