@@ -37,6 +37,7 @@ docs: .venv/.installed
 # Runs every code block of the documentation in full, and writes what they print into the pages.
 docs-outputs: .venv/.installed
 	$(BIN)/python tools/doc_blocks.py
+	$(BIN)/python tools/run_notebooks.py
 
 bench: .venv/.installed
 	$(BIN)/python benchmarks/amino.py

@@ -86,17 +86,7 @@ def compare(
     protocol = experiments.Protocol(
         repeats=repeats or (3 if quick else 10), folds=effort.n_folds, seed=effort.seed
     )
-    results = experiments.Results(folder)
-    with resumable(folder):
-        made = experiments.compare(
-            [case],
-            protocol,
-            results,
-            jobs=effort.n_jobs,
-            show=printing.for_people,
-            retry_failed=effort.retry_failed,
-        )
-    frame = results.frame(made.runs)
+    frame = _repeats(case, protocol, folder, effort, printing)
     failed, table = _told_failures(frame, printing), experiments.summarise(frame)
     verdict = experiments.winner(frame)
     if verdict is None:
@@ -158,6 +148,23 @@ def rank(source: Source, reading: Reading, effort: Effort, printing: Printing) -
     ]
     columns = ["rank", "mean", "lowest fold", "highest fold"]
     _tell(account, columns, rows, title, f"The lowest is at rank {best}.", printing)
+
+
+def _repeats(case: Any, protocol: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
+    """Make the folds and the repeats of every method, and return their rows."""
+    from vaecp import experiments
+
+    results = experiments.Results(folder)
+    with resumable(folder):
+        made = experiments.compare(
+            [case],
+            protocol,
+            results,
+            jobs=effort.n_jobs,
+            show=printing.for_people,
+            retry_failed=effort.retry_failed,
+        )
+    return results.frame(made.runs)
 
 
 def _curve(case: Any, results: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
