@@ -8,7 +8,7 @@ import numpy as np
 
 from vaecp import metrics
 from vaecp.holdout import HeldOutCheck
-from vaecp.report.numbers import exact, label_texts, rounded, share_shown, size_shown
+from vaecp.report.numbers import exact, label_texts, rounded, size_shown
 
 MAX_POINTS = 2_000
 
@@ -44,7 +44,7 @@ def quality_rows(check: HeldOutCheck) -> list[list[str]]:
             size_shown(row["rmse"]),
             size_shown(row["mae"]),
             size_shown(row["crps"]),
-            share_shown(row["coverage_90"]),
+            f"{100 * row['coverage_90']:.1f} %",
         ]
         for name, row in check.measures.items()
     ]
