@@ -163,17 +163,9 @@ def complete(
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     _check_coverage(coverage)
-    from vaecp.files import check_target
-    from vaecp.formats import check_holds, check_writable, write_completion
+    from vaecp.formats import check_holds, write_completion
 
-    check_writable(output)
-    if save is not None:
-        check_target(save)
-    _refuse_overwriting(source, output, save)
-    if save is not None and save.resolve() == output.resolve():
-        raise FormatError(f"{save}: is named for the table and for the model: name two files.")
-    if page is not None:
-        report.check_page(page, source, output, save)
+    _check_targets(source, output, save, page)
     model = _named_model(method, rank, seed) if method else default_model(rank, seed)
     observations = reading.read(source)
     check_holds(observations, output)
@@ -257,6 +249,21 @@ app.command(epilog=compare.RANK)(grouped(compare.rank))
 app.command(epilog=report.EXAMPLES)(grouped(report.report))
 app.command(epilog=reproduce.EXAMPLES)(grouped(reproduce.reproduce))
 app.add_typer(datasets.app, name="datasets")
+
+
+def _check_targets(source: Path, output: Path, save: Path | None, page: Path | None) -> None:
+    """Say before any work which file cannot be written."""
+    from vaecp.files import check_target
+    from vaecp.formats import check_writable
+
+    check_writable(output)
+    if save is not None:
+        check_target(save)
+    _refuse_overwriting(source, output, save)
+    if save is not None and save.resolve() == output.resolve():
+        raise FormatError(f"{save}: is named for the table and for the model: name two files.")
+    if page is not None:
+        report.check_page(page, source, output, save)
 
 
 def _check_coverage(coverage: float) -> None:
