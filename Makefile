@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in two processes: more threads than cores make small linear algebra slower.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check bench reproduce format clean
+.PHONY: demo test check docs docs-outputs bench reproduce format clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -29,6 +29,16 @@ format: .venv/.installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The site lands in site/: open site/index.html.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: .venv/.installed
+	$(BIN)/mkdocs build --strict --quiet
+
+# Runs every code block of the documentation in full, and writes what they print into the pages.
+docs-outputs: .venv/.installed
+	$(BIN)/python tools/doc_blocks.py
+	$(BIN)/python tools/run_notebooks.py
+
 bench: .venv/.installed
 	$(BIN)/python benchmarks/amino.py
 
@@ -36,4 +46,4 @@ reproduce: .venv/.installed
 	$(BIN)/vaecp reproduce --output results
 
 clean:
-	rm -rf .venv build dist demo-output
+	rm -rf .venv build dist demo-output site

@@ -159,6 +159,16 @@ def test_queries_take_the_type_of_the_labels_that_the_model_knows(shelf, tmp_pat
     np.testing.assert_allclose(pd.read_csv(tmp_path / "a.csv")["mean"], [1.0])
 
 
+def test_a_text_among_numbers_is_unseen_and_leaves_the_numbers_as_they_are(shelf, tmp_path):
+    keys = pd.DataFrame({"sample": [7, 8], "day": [1, 2]})
+    observations = Observations.from_table(keys.assign(y=[1.0, 5.0]), ["sample", "day"], "y")
+    shelf["m"] = UserMeanModel().fit_tensor(observations)
+    (tmp_path / "q.csv").write_text("sample,day\n8,2\nnew,2\n")
+    outcome = run("predict", "m", tmp_path / "q.csv", "-o", tmp_path / "a.csv", "--json")
+    assert json.loads(outcome.stdout)["with_unseen_labels"] == 1
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "a.csv")["mean"], [5.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -402,7 +412,8 @@ def test_an_interruption_exits_with_130_and_leaves_no_output(monkeypatch, source
     monkeypatch.setattr(cli, "default_model", interrupted)
     outcome = run("complete", source, "-o", tmp_path / "out.csv")
     assert outcome.exit_code == 130
-    assert outcome.stderr == "vaecp: interrupted.\n"
+    assert "the same command starts anew" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -460,6 +471,11 @@ def test_demo_writes_a_table_and_a_picture_of_real_gaps(asked, tmp_path):
     gaps = table[~table["observed"]]
     assert len(gaps) == 192
     assert set(gaps["times"]) == {0.5}
+    hidden = table[table["hidden"]]
+    assert len(hidden) == 480
+    assert hidden["observed"].all()
+    errors = hidden["value"] - hidden["mean"]
+    assert f"{np.sqrt(np.mean(errors**2)):.4f}" in outcome.stdout
     assert (tmp_path / "demo" / "interleukin.png").read_bytes().startswith(b"\x89PNG")
     assert "RMSE there: the mean" in outcome.stdout
 

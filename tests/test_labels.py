@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaecp.errors import LabelTypeError, ObservationError
-from vaecp.labels import UNSEEN, columns_of, encode, lookup
+from vaecp.labels import UNSEEN, are_quantities, columns_of, encode, lookup
 
 COLUMNS = st.one_of(
     st.lists(st.integers(-(2**62), 2**62), min_size=1),
@@ -134,3 +134,18 @@ def test_keys_of_different_lengths_are_refused():
 def test_keys_in_one_dimension_are_refused():
     with pytest.raises(ObservationError, match="expected 2D array, got 1D array"):
         columns_of(np.arange(3))
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (np.array([250.0, 260.0]), True),
+        (np.array([1990, 2000]), True),
+        (np.array(["2024-01-01"], dtype="datetime64[D]"), True),
+        (np.arange(1, 6), False),  # samples, counted
+        (np.arange(500), True),
+        (np.array(["a", "b"], dtype=object), False),
+    ],
+)
+def test_quantities_are_told_from_names(labels, expected):
+    assert are_quantities(labels) is expected

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vaecp import datasets as datasets
+    from vaecp import interop as interop
+    from vaecp import metrics as metrics
+    from vaecp import plots as plots
     from vaecp.completion import Completion as Completion
     from vaecp.completion import complete as complete
     from vaecp.formats import read as read
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from vaecp.models.vaecp import VAECP as VAECP
     from vaecp.observations import Observations as Observations
     from vaecp.prediction import Prediction as Prediction
+    from vaecp.report import model_report as model_report
     from vaecp.store import load as load
     from vaecp.store import save as save
 
@@ -42,8 +46,9 @@ _HOMES = {
     "read": "vaecp.formats",
     "save": "vaecp.store",
     "load": "vaecp.store",
+    "model_report": "vaecp.report",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = ("datasets", "interop", "metrics", "plots")
 
 __all__ = [*_HOMES, *_MODULES]
 

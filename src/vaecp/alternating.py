@@ -14,6 +14,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from vaecp.multilinear import EntryLayout, Factors, normal_equations, padded
 from vaecp.observations import Observations
+from vaecp.progress import steps
 
 FLOOR = 1e-12
 """Where non-negative rows end: an exact zero could never grow again by multiplication."""
@@ -87,7 +88,7 @@ def descend(sweep: Sweep, start: Factors, max_iter: int, tol: float) -> Descent:
     """
     current, origin, history = start, start, [np.inf]
     momentum, plain, converged = 0.5, True, False
-    for _ in range(max_iter):
+    for _ in steps(max_iter, "sweeps"):
         proposal, value = sweep(origin)
         value = float(value)
         change = history[-1] - value

@@ -1,11 +1,14 @@
 """The command line: parse, call, print.
 
 Nothing heavy is imported before a command runs, so that `--help` answers at once.
+
+Exit codes: 0 done; 1 a bug, which is shown with its traceback; 2 wrong usage or input; 130
+interrupted with Ctrl-C.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -15,19 +18,18 @@ import typer
 from typer.core import TyperGroup
 
 from vaecp import __version__
-from vaecp.commands import compare, datasets, reproduce
-from vaecp.commands.options import (
-    Absent,
-    AbsentOption,
-    Duplicates,
-    DuplicatesOption,
-    Modes,
-    Seed,
-    Source,
-    Value,
-    Variable,
-    Wide,
-    read_input,
+from vaecp.commands import compare, datasets, report, reproduce, suggestions
+from vaecp.commands.demo import DemoFolder, demonstrate
+from vaecp.commands.grouping import grouped
+from vaecp.commands.options import Coverage, Output, Printing, Reading, Seed, Source
+from vaecp.commands.printing import (
+    as_json,
+    kept_warnings,
+    print_summary,
+    reporting,
+    silenced,
+    text_of,
+    working,
 )
 from vaecp.errors import FormatError, VaecpError
 
@@ -44,8 +46,14 @@ class OneLineErrors(TyperGroup):
             code = super().main(*args, standalone_mode=False, **extra) or 0
         except VaecpError as error:
             code = _complain(str(error))
+        except BrokenPipeError:
+            # Whoever read the output has seen enough; Python would complain again at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
         except OSError as error:
             code = _complain(f"{error.filename or 'file'}: {error.strerror or error}")
+        except typer.Abort:
+            code = _interrupted()
         except Exception as error:
             usage = getattr(error, "format_message", None)
             if usage is None:  # a bug, which is shown
@@ -58,8 +66,7 @@ class OneLineErrors(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("vaecp: interrupted.", err=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(_interrupted()) from None
 
 
 def _complain(message: str) -> int:
@@ -67,20 +74,28 @@ def _complain(message: str) -> int:
     return 2
 
 
+def _interrupted() -> int:
+    typer.echo(
+        "vaecp: interrupted. No file is left half-written: the same command starts anew.", err=True
+    )
+    return 130
+
+
 app = typer.Typer(
     cls=OneLineErrors,
     name="vaecp",
     help="Fill the gaps of tables and arrays with several modes, and say how sure each value is.",
+    epilog="""Start here:
+
+$ vaecp demo
+
+$ vaecp complete table.csv -o filled.csv
+
+$ vaecp --install-completion""",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
 )
-
-
-Coverage = Annotated[float, typer.Option(help="Probability that low to high holds the value.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="File to write; its suffix decides.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -111,73 +126,88 @@ def _named_model(method: str, rank: int | None, seed: int) -> TensorEstimator:
     return build(method, {} if rank is None else {"rank": rank}, seed)
 
 
-@app.command()
+COMPLETE = """Examples:
+
+$ vaecp complete spectra.csv -o filled.csv
+
+$ vaecp complete spectra.csv -o filled.csv --save spectra.vaecp
+
+$ vaecp complete spectra.csv -o filled.csv --report report.html
+
+$ vaecp complete wide.csv --wide wavelength -o filled.parquet
+
+$ vaecp complete log.csv --modes user,item --value stars -o filled.csv"""
+
+
+@app.command(epilog=COMPLETE)
+@grouped
 def complete(
     source: Source,
     output: Output,
-    modes: Modes = None,
-    value: Value = None,
-    variable: Variable = None,
-    wide: Wide = None,
-    absent: AbsentOption = Absent.unknown,
-    duplicates: DuplicatesOption = Duplicates.error,
+    reading: Reading,
+    printing: Printing,
     method: Annotated[
-        str | None, typer.Option(help="Another method than VAECP, such as CPALS.")
+        str | None,
+        typer.Option(
+            help="Another method than VAECP, such as CPALS.", autocompletion=suggestions.method
+        ),
     ] = None,
     rank: Annotated[int | None, typer.Option(min=1, help="Width of the latent rows.")] = None,
     seed: Seed = 0,
     coverage: Coverage = 0.9,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    page: Annotated[
+        Path | None, typer.Option("--report", help="Also write a page about the fit (.html).")
+    ] = None,
+    check: report.Check = True,
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     _check_coverage(coverage)
-    from vaecp.files import check_target
-    from vaecp.formats import check_writable, write_completion
+    from vaecp.formats import check_holds, write_completion
 
-    check_writable(output)
-    if save is not None:
-        check_target(save)
-    _refuse_overwriting(source, output, save)
-    if save is not None and save.resolve() == output.resolve():
-        raise FormatError(f"{save}: is named for the table and for the model: name two files.")
-    observations = read_input(source, modes, value, variable, wide, absent, duplicates)
+    _check_targets(source, output, save, page)
     model = _named_model(method, rank, seed) if method else default_model(rank, seed)
+    observations = reading.read(source)
+    check_holds(observations, output)
     from vaecp.completion import complete as complete_tensor
 
     started = time.perf_counter()
-    with _working(f"Fitting {observations!r}", quiet or as_json):
-        result = complete_tensor(observations, model, coverage)
+    with (
+        kept_warnings(printing) as warned,
+        working(f"Fitting {text_of(observations.shape)}", printing),
+    ):
+        result = complete_tensor(observations, reporting(model), coverage)
+        silenced(result.model)
         if save is not None:
             from vaecp.store import save as save_model
 
             save_model(result.model, save)
         write_completion(result, output)
-    summary = {
-        "input": str(source),
-        "output": str(output),
-        "shape": list(observations.shape),
-        "observed": len(observations),
-        "gaps filled": len(observations.gaps()),
-        "mean std of the gaps": _mean_or_none(result.std[~result.observed]),
-        "seconds": round(time.perf_counter() - started, 2),
-    }
-    if save is not None:
-        summary["model"] = str(save)
-    if not result.model.standardiser_.scale:
-        summary["note"] = "all observed values are equal, so nothing is known of their spread"
-    _print_summary(summary, quiet, as_json)
+        if page is not None:
+            from vaecp.report import model_report
+
+            model_report(result.model, page, observations, check=check, coverage=coverage)
+    seconds = round(time.perf_counter() - started, 2)
+    summary = {"input": source, "output": output, "model": save, "report": page}
+    account = _account(result, coverage)
+    _print_account({**summary, **account, "seconds": seconds, "warnings": warned}, printing)
 
 
-@app.command()
+PREDICT = """Examples:
+
+$ vaecp predict spectra.vaecp queries.csv -o answers.csv
+
+$ vaecp predict spectra.vaecp queries.csv -o answers.csv --coverage 0.5"""
+
+
+@app.command(epilog=PREDICT)
+@grouped
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Written by --save.")],
     queries: Annotated[Path, typer.Argument(metavar="QUERIES", help="Table of labels.")],
     output: Output,
+    printing: Printing,
     coverage: Coverage = 0.9,
-    quiet: Quiet = False,
-    as_json: Json = False,
 ) -> None:
     """Predict the entries that QUERIES lists: its columns, and mean, std, low and high."""
     _check_coverage(coverage)
@@ -190,49 +220,50 @@ def predict(
     from vaecp.queries import answer
     from vaecp.store import load
 
-    answered, n_unseen = answer(load(model), frame, str(queries), coverage)
-    write_frame(answered, output)
-    summary = {"output": str(output), "predicted": len(answered), "with unseen labels": n_unseen}
-    _print_summary(summary, quiet, as_json)
+    with working(f"Predicting {len(frame):,} entries", printing):
+        answered, n_unseen = answer(load(model), frame, str(queries), coverage)
+        write_frame(answered, output)
+    summary = {"output": output, "predicted": len(answered), "with_unseen_labels": n_unseen}
+    if printing.as_json:
+        as_json({"model": model, "queries": queries, **summary, "coverage": coverage})
+    elif not printing.quiet:
+        print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})
 
 
-@app.command()
+@app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")
+@grouped
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write into.")] = Path(
-        "vaecp-demo"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
+    printing: Printing,
+    output: DemoFolder = Path("vaecp-demo"),
+    seed: Seed = 0,
 ) -> None:
     """Fill the gaps of a real tensor that ships with TensorLy, and check it on hidden entries."""
-    from vaecp import demo as story
+    from vaecp.demo import check_folder
 
-    story.check_folder(output)
-    with _working("Fitting immune responses to interleukin 2 (13 x 4 x 12 x 8)", quiet=False):
-        result = story.run(default_model(None, seed), _rivals(seed), seed)
-        written = story.write_results(result, output)
-    completion = result.completion
-    rows = {
-        "entries observed": f"{len(completion.observations):,}",
-        "gaps filled": f"{len(completion.observations.gaps()):,}",
-        "entries hidden to check": f"{result.n_held_out:,}",
-        **{f"RMSE there: {name}": f"{error:.4f}" for name, error in result.rmse.items()},
-        "inside the 90 % interval": f"{result.coverage:.1%}",
-        "seconds to fit and fill": f"{result.seconds:.1f}",
-        "written": ", ".join(map(str, written)),
-    }
-    _print_table(rows, "Immune responses to interleukin 2")
+    check_folder(output)
+    demonstrate(default_model(None, seed), output, seed, printing)
 
 
-app.command()(compare.compare)
-app.command()(compare.rank)
-app.command()(reproduce.reproduce)
+app.command(epilog=compare.COMPARE)(grouped(compare.compare))
+app.command(epilog=compare.RANK)(grouped(compare.rank))
+app.command(epilog=report.EXAMPLES)(grouped(report.report))
+app.command(epilog=reproduce.EXAMPLES)(grouped(reproduce.reproduce))
 app.add_typer(datasets.app, name="datasets")
 
 
-def _rivals(seed: int) -> dict[str, TensorEstimator]:
-    from vaecp.models.cp import CPALS
+def _check_targets(source: Path, output: Path, save: Path | None, page: Path | None) -> None:
+    """Say before any work which file cannot be written."""
+    from vaecp.files import check_target
+    from vaecp.formats import check_writable
 
-    return {"masked CP": CPALS(random_state=seed)}
+    check_writable(output)
+    if save is not None:
+        check_target(save)
+    _refuse_overwriting(source, output, save)
+    if save is not None and save.resolve() == output.resolve():
+        raise FormatError(f"{save}: is named for the table and for the model: name two files.")
+    if page is not None:
+        report.check_page(page, source, output, save)
 
 
 def _check_coverage(coverage: float) -> None:
@@ -248,43 +279,50 @@ def _refuse_overwriting(source: Path, *targets: Path | None) -> None:
             raise FormatError(f"{target}: is the input, which is not overwritten: name another.")
 
 
-def _mean_or_none(values: Any) -> float | None:
-    return float(values.mean()) if values.size else None
+def _account(result: Any, coverage: float) -> dict[str, Any]:
+    """Return what was filled, with what, and how well the model fits what it was given."""
+    import numpy as np
+
+    observations, observed = result.observations, np.asarray(result.observed)
+    errors = (np.asarray(result.mean) - np.asarray(result.filled))[observed]
+    gaps = np.asarray(result.std)[~observed]
+    return {
+        "shape": observations.shape,
+        "modes": observations.mode_names,
+        "observed": len(observations),
+        "gaps_filled": int(gaps.size),
+        "coverage": coverage,
+        "method": type(result.model).__name__,
+        "settings": result.model.get_params(),
+        "quality": {
+            "rmse_of_observed": float(np.sqrt(np.mean(errors**2))),
+            "mean_std_of_gaps": float(gaps.mean()) if gaps.size else None,
+            "constant": not result.model.standardiser_.scale,
+        },
+    }
 
 
-def _working(message: str, quiet: bool) -> Any:
-    """Show that something happens, on standard error and only to a person."""
-    from rich.console import Console
-
-    return Console(stderr=True, quiet=quiet).status(message)
-
-
-def _print_summary(summary: dict[str, Any], quiet: bool, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps({key.replace(" ", "_"): value for key, value in summary.items()}))
-    elif not quiet:
-        shown = {key: value for key, value in summary.items() if value is not None}
-        _print_table({key: _text(value) for key, value in shown.items()})
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return " x ".join(map(str, value))
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value}"
-
-
-def _print_table(rows: dict[str, str], title: str | None = None) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, box=box.SIMPLE, show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, value in rows.items():
-        table.add_row(name, Text(value))
-    Console().print(table)
+def _print_account(summary: dict[str, Any], printing: Printing) -> None:
+    if printing.as_json:
+        as_json(summary)
+    if not printing.for_people:
+        return
+    quality = summary["quality"]
+    rows = {
+        "size": " x ".join(
+            f"{size} {name}" for size, name in zip(summary["shape"], summary["modes"], strict=True)
+        ),
+        "observed": f"{summary['observed']:,}",
+        "gaps filled": f"{summary['gaps_filled']:,}",
+        "mean std of the gaps": quality["mean_std_of_gaps"],
+        "seconds": summary["seconds"],
+        "written": ", ".join(
+            str(summary[key]) for key in ("output", "model", "report") if summary[key]
+        ),
+    }
+    if quality["constant"]:
+        rows["note"] = "all observed values are equal, so nothing is known of their spread"
+    print_summary({name: text_of(item) for name, item in rows.items() if item is not None})
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from vaecp.errors import ObservationError
+from vaecp.extras import require
 from vaecp.models.base import TensorEstimator
 from vaecp.observations import Observations
 from vaecp.prediction import Prediction
@@ -79,12 +80,7 @@ class Completion:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per entry: labels, observed, value, mean, std, low and high."""
-        taken = [name for name in self.observations.mode_names if name in COLUMNS]
-        if taken:
-            raise ObservationError(
-                f"mode {taken[0]!r} has the name of a column of the result "
-                f"({', '.join(COLUMNS)}): rename the mode."
-            )
+        self._refuse_taken_names()
         frame = self.observations.keys(_cells(self.observations, 0, self.observations.n_cells))
         low, high = self.prediction.interval(self.coverage)
         arrays = (
@@ -99,9 +95,33 @@ class Completion:
             frame[name] = np.asarray(array).ravel()
         return frame
 
+    def to_xarray(self) -> Any:
+        """Return an `xarray.Dataset`: observed, value, mean, std, low and high by label."""
+        xarray = require("xarray", "netcdf", "an xarray.Dataset")
+        self._refuse_taken_names()
+        observations = self.observations
+        low, high = self.prediction.interval(self.coverage)
+        flat = (self.observed, self.filled, self.prediction.mean, self.prediction.std, low, high)
+        return xarray.Dataset(
+            {
+                name: (observations.mode_names, np.asarray(array).reshape(observations.shape))
+                for name, array in zip(COLUMNS, flat, strict=True)
+            },
+            dict(zip(observations.mode_names, observations.labels, strict=True)),
+            {"value": observations.value_name, "coverage": self.coverage},
+        )
+
     def __repr__(self) -> str:
         n_gaps = self.observations.n_cells - int(np.asarray(self.observed).sum())
         return f"Completion({self.observations!r}, {n_gaps:,} filled)"
+
+    def _refuse_taken_names(self) -> None:
+        taken = [name for name in self.observations.mode_names if name in COLUMNS]
+        if taken:
+            raise ObservationError(
+                f"mode {taken[0]!r} has the name of a column of the result "
+                f"({', '.join(COLUMNS)}): rename the mode."
+            )
 
     def _shaped(self, flat: np.ndarray, name: str) -> Any:
         array = np.asarray(flat).reshape(self.observations.shape)

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from vaecp.completion import Completion, fill
 from vaecp.errors import FormatError
 from vaecp.extras import require
 from vaecp.files import whole_file
-from vaecp.formats import write_completion
+from vaecp.formats import write_frame
 from vaecp.models.base import TensorEstimator
 from vaecp.observations import Observations
 
@@ -28,10 +29,16 @@ TIME = 0.5
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo measured on entries that the model did not see."""
+    """What the demo measured on entries that the model did not see.
+
+    Attributes
+    ----------
+    completion : every entry; the hidden ones count as observed, since they were measured.
+    hidden : the entries that were kept from the model to check it.
+    """
 
     completion: Completion
-    n_held_out: int
+    hidden: Observations
     rmse: dict[str, float]
     coverage: float
     seconds: float
@@ -71,7 +78,7 @@ def run(model: TensorEstimator, rivals: dict[str, TensorEstimator], seed: int = 
         "the mean": _rmse(training.values.mean(), held_out),
     }
     inside = (low <= held_out.values) & (held_out.values <= high)
-    return DemoResult(completion, len(held_out), rmse, float(inside.mean()), seconds)
+    return DemoResult(completion, held_out, rmse, float(inside.mean()), seconds)
 
 
 def check_folder(folder: Path) -> None:
@@ -85,10 +92,19 @@ def write_results(result: DemoResult, folder: Path) -> list[Path]:
     """Write the completed table and one picture, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     table, picture = folder / "interleukin.csv", folder / "interleukin.png"
-    write_completion(result.completion, table)
+    write_frame(to_frame(result), table)
     with whole_file(picture) as temporary:
         _draw(result.completion).savefig(temporary, dpi=150)
     return [table, picture]
+
+
+def to_frame(result: DemoResult) -> pd.DataFrame:
+    """Return one row per entry, with `hidden` beside `observed`."""
+    frame = result.completion.to_frame()
+    hidden = np.zeros(result.completion.observations.shape, dtype=bool)
+    hidden[tuple(result.hidden.indices.T)] = True
+    frame.insert(frame.columns.get_loc("observed") + 1, "hidden", hidden.ravel())  # type: ignore[operator]
+    return frame
 
 
 def _rmse(mean: Any, held_out: Observations) -> float:

@@ -10,6 +10,8 @@ from scipy.linalg import eigh
 from tensorly.base import unfold
 from tensorly.tenalg import multi_mode_dot  # pyright: ignore[reportAttributeAccessIssue]
 
+from vaecp.progress import steps
+
 N_STAGES = 20
 """The most ranks that are tried on the way to the full one."""
 
@@ -104,7 +106,7 @@ def fill(
     previous = model.array()
     history = [_misfit(previous, array, known)]
     filled, momentum, change = previous, 0.5, np.inf
-    for _ in range(max_iter - 1):
+    for _ in steps(max_iter - 1, "fillings"):
         proposal = improve(np.where(known, array, filled), ranks, model)
         reconstruction = proposal.array()
         misfit = _misfit(reconstruction, array, known)

@@ -15,6 +15,7 @@ import pandas as pd
 from vaecp.errors import LabelTypeError, ObservationError
 
 UNSEEN = -1
+MOST_NAMES = 30
 
 
 def columns_of(keys: Any) -> list[np.ndarray]:
@@ -72,6 +73,19 @@ def lookup(column: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
     if column.dtype.kind != labels.dtype.kind and "O" in (column.dtype.kind, labels.dtype.kind):
         column, labels = column.astype(object), labels.astype(object)
     return pd.Index(labels).get_indexer(pd.Index(column)).astype(np.int32)
+
+
+def are_quantities(labels: np.ndarray) -> bool:
+    """Whether labels are places on a scale, such as wavelengths, rather than names.
+
+    Integers that only count the rows, from 0 or from 1, are names as long as there are few.
+    """
+    if labels.dtype.kind not in "iufM":
+        return False
+    if labels.dtype.kind not in "iu" or len(labels) > MOST_NAMES:
+        return True
+    steps = np.arange(len(labels))
+    return not any(np.array_equal(labels, steps + first) for first in (0, 1))
 
 
 def _column_from_list(values: list) -> np.ndarray:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import pandas as pd
 
 from vaecp.errors import ObservationError
 from vaecp.prediction import Prediction
 
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+
 
 def rmse(prediction: Prediction, values: np.ndarray) -> float:
     """Return the root of the mean squared error of the mean."""
-    return float(np.sqrt(np.mean(_errors(prediction, values) ** 2)))
+    errors = _errors(prediction, values)
+    # Squares of very large errors would leave the range of float64.
+    unit = float(np.abs(errors).max()) or 1.0
+    return unit * float(np.sqrt(np.mean((errors / unit) ** 2)))
 
 
 def mae(prediction: Prediction, values: np.ndarray) -> float:
@@ -53,6 +61,26 @@ def coverage(prediction: Prediction, values: np.ndarray, level: float = 0.9) -> 
     errors = _errors(prediction, values)
     low, high = prediction.interval(level)
     return float(np.mean((low - prediction.mean <= errors) & (errors <= high - prediction.mean)))
+
+
+def calibration(
+    prediction: Prediction, values: np.ndarray, levels: Sequence[float] = LEVELS
+) -> pd.DataFrame:
+    """Return the share of values inside their interval at several levels.
+
+    Columns are `level`, `share`, and the ends `low` and `high` of the range in which nine in ten
+    shares would lie if every interval held what it promises (binomial).
+    """
+    n = len(np.asarray(values))
+    level = np.asarray(levels, dtype=np.float64)
+    return pd.DataFrame(
+        {
+            "level": level,
+            "share": [coverage(prediction, values, each) for each in level],
+            "low": stats.binom.ppf(0.05, n, level) / n,
+            "high": stats.binom.ppf(0.95, n, level) / n,
+        }
+    )
 
 
 def summary(prediction: Prediction, values: np.ndarray) -> dict[str, float]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from vaecp.errors import ObservationError
+from vaecp.extras import require
 from vaecp.labels import columns_of, encode
 
 if TYPE_CHECKING:
@@ -207,6 +208,12 @@ class Observations:
         """
         if hasattr(array, "dims") and hasattr(array, "coords"):
             return cls._from_dataarray(array, mask)
+        if isinstance(array, pd.DataFrame):
+            raise ObservationError(
+                f"the data is a DataFrame of {_times(array.shape)}, which may be a list of entries or "
+                "a matrix: pass Observations.from_table(frame, modes=[...], value=...) for one entry "
+                "per row, or frame.to_numpy() for a matrix."
+            )
         observed = ~np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
         array = np.ma.getdata(array) if observed is not None else np.asarray(array)
         if array.dtype.kind == "c":
@@ -355,6 +362,20 @@ class Observations:
         return pd.DataFrame(
             {name: self.labels[mode][indices[:, mode]] for mode, name in enumerate(self.mode_names)}
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per observed entry: its labels, and its value in the last column."""
+        if self.value_name in self.mode_names:
+            raise ObservationError(
+                f"{self.value_name!r} is the name of a mode and of the values: rename one of them."
+            )
+        return self.keys().assign(**{self.value_name: self.values})
+
+    def to_xarray(self) -> xr.DataArray:
+        """Return an `xarray.DataArray` with the labels as coordinates, NaN where unknown."""
+        xarray = require("xarray", "netcdf", "an xarray.DataArray")
+        coords = dict(zip(self.mode_names, self.labels, strict=True))
+        return xarray.DataArray(self.to_array(), coords, self.mode_names, self.value_name)
 
     def to_array(self) -> np.ndarray:
         """Return the dense array, NaN where unknown; repeated entries are averaged."""

@@ -1,30 +1,82 @@
-"""A progress bar for training, drawn with Rich."""
+"""How far a long computation is: loops report, and whoever started them may watch.
+
+Loops know nothing of who watches, or whether anyone does, so that the same code runs under a
+progress bar, in a process of its own, or in silence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
+
+Watcher = Callable[[int, int, str], None]
+"""Takes how many steps are done, how many there are at most, and what they are called."""
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Let `watcher` know of every step that is reported inside the block."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def is_watched() -> bool:
+    """Return whether a report would reach anyone."""
+    return _WATCHER.get() is not None
+
+
+def report(done: int, total: int, unit: str) -> None:
+    """Say that `done` of at most `total` steps are over."""
+    watcher = _WATCHER.get()
+    if watcher is not None:
+        watcher(done, total, unit)
+
+
+def steps(total: int, unit: str) -> Iterator[int]:
+    """Count from 0 to `total - 1`, reporting each step as it begins.
+
+    Examples
+    --------
+    >>> with watched(lambda done, total, unit: print(f"{done} of {total} {unit}")):
+    ...     for step in steps(2, "sweeps"):
+    ...         pass
+    0 of 2 sweeps
+    1 of 2 sweeps
+    """
+    for step in range(total):
+        report(step, total, unit)
+        yield step
 
 
 @contextmanager
 def progress_bar(title: str, n_epochs: int) -> Iterator[Callable[[int, dict], None]]:
-    """Show epochs done, the validation RMSE and the time left."""
+    """Show epochs done, the validation RMSE and the time left; or report them, if watched."""
+    if is_watched():
+        yield lambda epochs_done, terms: report(epochs_done, n_epochs, "epochs")
+        return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total} epochs  RMSE {task.fields[rmse]:.4g}"),
+        TextColumn("{task.completed}/{task.total} epochs  {task.fields[error]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns) as progress:
-        task = progress.add_task(title, total=n_epochs, rmse=float("nan"))
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=n_epochs, error="")
 
         def update(epochs_done: int, terms: dict[str, np.ndarray]) -> None:
-            rmse = float(np.median(terms["validation_rmse"][-1]))
-            progress.update(task, completed=epochs_done, rmse=rmse)
+            progress.update(task, completed=epochs_done, error=_error(terms))
 
         yield update
 
@@ -33,3 +85,9 @@ def progress_bar(title: str, n_epochs: int) -> Iterator[Callable[[int, dict], No
 def no_progress() -> Iterator[None]:
     """Show nothing."""
     yield None
+
+
+def _error(terms: dict[str, Any]) -> str:
+    """Return the median over members of the last validation RMSE, where one was measured."""
+    rmse = float(np.median(terms["validation_rmse"][-1]))
+    return f"RMSE {rmse:.4g}" if np.isfinite(rmse) else ""

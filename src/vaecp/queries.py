@@ -9,7 +9,7 @@ import pandas as pd
 
 from vaecp.errors import FormatError
 from vaecp.formats.common import is_text
-from vaecp.formats.tables import labels_of_column
+from vaecp.formats.tables import is_number, labels_of_column
 from vaecp.labels import UNSEEN, lookup
 from vaecp.models.base import TensorEstimator
 
@@ -27,7 +27,7 @@ def answer(
     _check(model, queries, source)
     indices = np.stack(
         [
-            lookup(_as_learned(queries[name], labels), labels, name)
+            _codes(queries[name], labels, name)
             for name, labels in zip(model.mode_names_, model.labels_, strict=True)
         ],
         axis=1,
@@ -54,16 +54,21 @@ def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:
         raise FormatError(f"{source}: has a header but no rows: list at least one entry.")
 
 
-def _as_learned(column: Any, labels: np.ndarray) -> np.ndarray:
-    """Return a column of labels in the type of those that the model knows."""
+def _codes(column: Any, labels: np.ndarray, name: str) -> np.ndarray:
+    """Find a column of labels among those that the model knows, in their type."""
     values = column.to_numpy()
     texts = values.dtype.kind in "OUT" and all(isinstance(value, str) for value in values)
     if not texts:
-        return values
-    if is_text(labels):
-        values = values.astype(object)
-        values[values == ""] = None
-        return values
+        return lookup(values, labels, name)
+    values = values.astype(object)
+    values[values == ""] = None
+    if is_text(labels) or (values == None).any():  # noqa: E711
+        return lookup(values, labels, name)
     if labels.dtype.kind == "M":
-        return pd.to_datetime(column, errors="coerce").to_numpy()
-    return labels_of_column(column)
+        return lookup(pd.to_datetime(column, errors="coerce").to_numpy(), labels, name)
+    # A text that is no number is not among the numbers, and leaves the others as they are.
+    codes = np.full(len(values), UNSEEN, dtype=np.int32)
+    numeric = np.array([is_number(text) for text in values], dtype=bool)
+    if numeric.any():
+        codes[numeric] = lookup(labels_of_column(column[numeric]), labels, name)
+    return codes

@@ -8,35 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vaecp.commands import suggestions
 from vaecp.commands.options import (
-    Absent,
-    AbsentOption,
-    Duplicates,
-    DuplicatesOption,
-    Folder,
-    Folds,
-    Jobs,
-    Modes,
-    Quick,
-    Ranks,
-    Repeats,
-    Retry,
-    Seed,
+    EFFORT,
+    Effort,
+    Printing,
+    Reading,
     Source,
-    Value,
-    Variable,
-    Wide,
-    n_jobs,
     numbers,
-    print_rows,
-    read_input,
     resumable,
-    text_of,
 )
+from vaecp.commands.printing import as_json, print_rows, text_of
 
 if TYPE_CHECKING:
     from vaecp.experiments import Verdict
-    from vaecp.observations import Observations
 
 RANKS, QUICK_RANKS = (5, 10, 20, 40), (3, 10)
 CURVE = (5, 10, 15, 20, 30, 40, 50, 75, 100)
@@ -51,26 +36,37 @@ QUICK_BUDGETS: dict[str, dict[str, Any]] = {
     "InfTucker": {"max_iter": 8},
 }
 SHOWN = ("method", "rank", "median", "lower_quartile", "upper_quartile", "coverage_90", "seconds")
-Methods = Annotated[str | None, typer.Option(help="Which methods, with commas: all seven.")]
+COMPARE = """Examples:
+
+$ vaecp compare spectra.csv --quick
+
+$ vaecp compare spectra.csv --methods VAECP,CPALS,FBCP --repeats 5"""
+RANK = """Examples:
+
+$ vaecp rank spectra.csv --quick
+
+$ vaecp rank spectra.csv --ranks 5,10,20,40"""
+
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        help="Which methods, with commas: all seven.",
+        autocompletion=suggestions.methods,
+        rich_help_panel=EFFORT,
+    ),
+]
+Repeats = Annotated[
+    int | None, typer.Option(min=1, help="How many 80/20 splits: 10.", rich_help_panel=EFFORT)
+]
 
 
 def compare(
     source: Source,
-    modes: Modes = None,
-    value: Value = None,
-    variable: Variable = None,
-    wide: Wide = None,
-    absent: AbsentOption = Absent.unknown,
-    duplicates: DuplicatesOption = Duplicates.error,
-    repeats: Repeats = None,
-    folds: Folds = None,
+    reading: Reading,
+    effort: Effort,
+    printing: Printing,
     methods: Methods = None,
-    ranks: Ranks = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    output: Folder = None,
-    quick: Quick = False,
-    retry_failed: Retry = False,
+    repeats: Repeats = None,
 ) -> None:
     """Compare the methods on INPUT: hide entries, predict them, and name the best.
 
@@ -81,121 +77,117 @@ def compare(
     from vaecp.extras import require
 
     require("matplotlib", "plots", "the box plot")
-    tried = numbers("--ranks", ranks) if ranks else QUICK_RANKS if quick else RANKS
+    quick = effort.quick
+    tried = _ranks(effort, QUICK_RANKS if quick else RANKS)
     names = _names(methods, list(experiments.METHODS))
     candidates = experiments.candidates(names, tried, QUICK_BUDGETS if quick else None)
-    observations = read_input(source, modes, value, variable, wide, absent, duplicates)
-    folder = output or Path(f"{source.stem}-compare")
+    case = experiments.Case(source.name, reading.read(source), candidates)
+    folder = effort.output or Path(f"{source.stem}-compare")
     protocol = experiments.Protocol(
-        repeats=repeats or (3 if quick else 10), folds=folds or (2 if quick else 5), seed=seed
+        repeats=repeats or (3 if quick else 10), folds=effort.n_folds, seed=effort.seed
     )
-    case = experiments.Case(source.name, observations, candidates)
-    results = experiments.Results(folder)
-    with resumable(folder):
-        made = experiments.compare(
-            [case], protocol, results, jobs=n_jobs(jobs), show=True, retry_failed=retry_failed
-        )
-    title = _title(source, protocol.repeats, quick)
-    frame = results.frame(made.runs)
-    table = experiments.summarise(frame)
-    for line in experiments.failures(frame):
-        typer.echo(f"vaecp: {line}", err=True)
-    if table.empty:
-        raise _nothing_measured(folder)
-    shown = table[list(SHOWN)]
-    rows = [[text_of(cell) for cell in row] for row in shown.itertuples(index=False)]
-    print_rows([name.replace("_", " ") for name in SHOWN], rows, title)
-    _write(folder, experiments.markdown(shown), _boxes(frame, title))
+    frame = _repeats(case, protocol, folder, effort, printing)
+    failed, table = _told_failures(frame, printing), experiments.summarise(frame)
     verdict = experiments.winner(frame)
-    if verdict is not None:
-        rank = int(table["rank"].iloc[0])
-        reading = _reading(modes, value, variable, absent, duplicates)
-        _announce(verdict, source, rank, reading, folder)
+    if verdict is None:
+        raise _nothing_measured(folder)
+    title = _title(source, protocol.repeats, quick)
+    shown = table[list(SHOWN)]
+    _write(folder / "table.md", experiments.markdown(shown))
+    _save(_boxes(frame, title), folder / "rmse.png")
+    command = _command(source, verdict.method, int(table["rank"].iloc[0]), reading)
+    account = {
+        "input": source,
+        "table": shown.to_dict("records"),
+        "best": verdict.method,
+        "certainty": _certainty(verdict),
+        "command": command,
+        "failures": failed,
+        "written": [folder / name for name in ("table.md", "rmse.png", "results.json")],
+    }
+    rows = [[text_of(cell) for cell in row] for row in shown.itertuples(index=False)]
+    headline = f"Best: {verdict.method} ({account['certainty']})."
+    _tell(account, [name.replace("_", " ") for name in SHOWN], rows, title, headline, printing)
 
 
-def rank(
-    source: Source,
-    modes: Modes = None,
-    value: Value = None,
-    variable: Variable = None,
-    wide: Wide = None,
-    absent: AbsentOption = Absent.unknown,
-    duplicates: DuplicatesOption = Duplicates.error,
-    folds: Folds = None,
-    ranks: Ranks = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    output: Folder = None,
-    quick: Quick = False,
-    retry_failed: Retry = False,
-) -> None:
-    """Show how the error of VAECP on INPUT depends on the rank, by cross-validation."""
+def rank(source: Source, reading: Reading, effort: Effort, printing: Printing) -> None:
+    """Show how the error of VAECP on INPUT depends on the rank, by cross-validation.
+
+    Finished runs are kept in the output folder, and are not made again.
+    """
     from vaecp import experiments
     from vaecp.extras import require
 
     require("matplotlib", "plots", "the rank curve")
-    tried = numbers("--ranks", ranks) if ranks else QUICK_RANKS if quick else CURVE
-    observations = read_input(source, modes, value, variable, wide, absent, duplicates)
-    folder = output or Path(f"{source.stem}-rank")
+    tried = _ranks(effort, QUICK_RANKS if effort.quick else CURVE)
+    budgets = QUICK_BUDGETS if effort.quick else None
+    candidates = experiments.candidates(["VAECP"], tried, budgets)
+    case = experiments.Case(source.name, reading.read(source), candidates)
+    folder = effort.output or Path(f"{source.stem}-rank")
     results = experiments.Results(folder)
-    frame = _curve(
-        source, observations, tried, results, folder, folds, seed, jobs, quick, retry_failed
-    )
-    for line in experiments.failures(frame):
-        typer.echo(f"vaecp: {line}", err=True)
+    frame = _curve(case, results, folder, effort, printing)
+    failed = _told_failures(frame, printing)
     measured = frame[frame["rmse"].notna()]
     if measured.empty:
         raise _nothing_measured(folder)
     means = measured.groupby("rank")["rmse"].agg(["mean", "min", "max"])
+    title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if effort.quick else "")
+    _save(_rank_curve(measured, title), folder / "rank.png")
+    best = int(means["mean"].idxmin())
+    account = {
+        "input": source,
+        "table": means.reset_index().to_dict("records"),
+        "best_rank": best,
+        "command": _command(source, "VAECP", best, reading),
+        "failures": failed,
+        "written": [folder / "rank.png", results.path],
+    }
     rows = [
         [str(r), *(f"{cell:.4g}" for cell in row)]
         for r, row in zip(means.index, means.to_numpy(), strict=True)
     ]
-    title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if quick else "")
-    print_rows(["rank", "mean", "lowest fold", "highest fold"], rows, title)
-    from vaecp.plots import plot_rank_curve
-
-    ax = plot_rank_curve(measured)
-    ax.set_title(title)
-    _save(ax, folder / "rank.png")
-    best = int(means["mean"].idxmin())
-    reading = _reading(modes, value, variable, absent, duplicates)
-    typer.echo(
-        f"The lowest is at rank {best}. To fit it:\n\n  {_command(source, 'VAECP', best, reading)}\n"
-    )
-    typer.echo(f"Written: {folder / 'rank.png'}, {results.path}")
+    columns = ["rank", "mean", "lowest fold", "highest fold"]
+    _tell(account, columns, rows, title, f"The lowest is at rank {best}.", printing)
 
 
-def _curve(
-    source: Path,
-    observations: Observations,
-    ranks: tuple[int, ...],
-    results: Any,
-    folder: Path,
-    folds: int | None,
-    seed: int,
-    jobs: int | None,
-    quick: bool,
-    retry_failed: bool,
-) -> Any:
+def _repeats(case: Any, protocol: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
+    """Make the folds and the repeats of every method, and return their rows."""
+    from vaecp import experiments
+
+    results = experiments.Results(folder)
+    with resumable(folder):
+        made = experiments.compare(
+            [case],
+            protocol,
+            results,
+            jobs=effort.n_jobs,
+            show=printing.for_people,
+            retry_failed=effort.retry_failed,
+        )
+    return results.frame(made.runs)
+
+
+def _curve(case: Any, results: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
     """Make the folds of VAECP, and return their rows."""
     from vaecp import experiments
 
-    candidates = experiments.candidates(["VAECP"], ranks, QUICK_BUDGETS if quick else None)
-    case = experiments.Case(source.name, observations, candidates)
-    protocol = experiments.Protocol(folds=folds or (2 if quick else 5), seed=seed)
+    protocol = experiments.Protocol(folds=effort.n_folds, seed=effort.seed)
     runs = experiments.fold_runs(case, protocol, always=True)
     with resumable(folder):
         experiments.carry_out(
             runs,
-            {case.data: observations},
+            {case.data: case.observations},
             results,
-            jobs=n_jobs(jobs),
+            jobs=effort.n_jobs,
             title="Folds",
-            show=True,
-            retry_failed=retry_failed,
+            show=printing.for_people,
+            retry_failed=effort.retry_failed,
         )
     return results.frame(runs)
+
+
+def _ranks(effort: Effort, default: tuple[int, ...]) -> tuple[int, ...]:
+    return numbers("--ranks", effort.ranks) if effort.ranks else default
 
 
 def _names(methods: str | None, known: list[str]) -> list[str]:
@@ -208,6 +200,17 @@ def _names(methods: str | None, known: list[str]) -> list[str]:
 def _title(source: Path, repeats: int, quick: bool) -> str:
     splits = f"{repeats} split{'s' if repeats > 1 else ''}"
     return f"{source.name}: RMSE of hidden entries, {splits}{', quick run' if quick else ''}"
+
+
+def _told_failures(frame: Any, printing: Printing) -> list[str]:
+    """Return one line per method that failed, and show them unless nothing is to be shown."""
+    from vaecp import experiments
+
+    lines = experiments.failures(frame)
+    nothing_measured = not frame["rmse"].notna().any()
+    for line in lines if printing.for_people or nothing_measured else []:
+        typer.echo(f"vaecp: {line}", err=True)
+    return lines
 
 
 def _nothing_measured(folder: Path) -> Exception:
@@ -228,12 +231,19 @@ def _boxes(frame: Any, title: str) -> Any:
     return ax
 
 
-def _write(folder: Path, table: str, ax: Any) -> None:
+def _rank_curve(measured: Any, title: str) -> Any:
+    from vaecp.plots import plot_rank_curve
+
+    ax = plot_rank_curve(measured)
+    ax.set_title(title)
+    return ax
+
+
+def _write(path: Path, text: str) -> None:
     from vaecp.files import whole_file
 
-    with whole_file(folder / "table.md") as temporary:
-        temporary.write_text(table, encoding="utf-8")
-    _save(ax, folder / "rmse.png")
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _save(ax: Any, path: Path) -> None:
@@ -243,33 +253,29 @@ def _save(ax: Any, path: Path) -> None:
         ax.figure.savefig(temporary, dpi=150)
 
 
-def _reading(
-    modes: str | None,
-    value: str | None,
-    variable: str | None,
-    absent: Absent,
-    duplicates: Duplicates,
-) -> list[str]:
-    """Return the reading options that differ from the defaults, to be given again."""
-    given = {"--modes": modes, "--value": value, "--variable": variable}
-    if absent is not Absent.unknown:
-        given["--absent"] = absent.value
-    if duplicates is not Duplicates.error:
-        given["--duplicates"] = duplicates.value
-    return [word for option, text in given.items() if text for word in (option, text)]
-
-
-def _command(source: Path, method: str, rank: int, reading: list[str]) -> str:
+def _command(source: Path, method: str, rank: int, reading: Reading) -> str:
     words = ["vaecp", "complete", str(source), "-o", f"{source.stem}-filled.csv"]
     named = [] if method == "VAECP" else ["--method", method]
-    return shlex.join([*words, *named, "--rank", str(rank), *reading])
+    return shlex.join([*words, *named, "--rank", str(rank), *reading.words()])
 
 
-def _announce(verdict: Verdict, source: Path, rank: int, reading: list[str], folder: Path) -> None:
+def _certainty(verdict: Verdict) -> str:
     alone = verdict.method == verdict.rival
-    sure = "the only method that was measured" if alone else verdict.words
-    typer.echo(f"Best: {verdict.method} ({sure}). To fit it:\n")
-    typer.echo(f"  {_command(source, verdict.method, rank, reading)}\n")
-    typer.echo(
-        f"Written: {', '.join(str(folder / n) for n in ('table.md', 'rmse.png', 'results.json'))}"
-    )
+    return "the only method that was measured" if alone else verdict.words
+
+
+def _tell(
+    account: dict[str, Any],
+    columns: list[str],
+    rows: list[list[str]],
+    title: str,
+    headline: str,
+    printing: Printing,
+) -> None:
+    """Print the account to a machine, or the table, the best and what to do next to a person."""
+    if printing.as_json:
+        as_json(account)
+    elif not printing.quiet:
+        print_rows(columns, rows, title)
+        typer.echo(f"{headline} To fit it:\n\n  {account['command']}\n")
+        typer.echo(f"Written: {', '.join(map(str, account['written']))}")

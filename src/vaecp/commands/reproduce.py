@@ -8,20 +8,39 @@ from typing import Annotated
 
 import typer
 
-from vaecp.commands.options import Jobs, Quick, Retry, Seed, n_jobs, resumable
+from vaecp.commands import suggestions
+from vaecp.commands.options import Printing, Seed, n_jobs, resumable
+from vaecp.commands.printing import as_json
+
+EXAMPLES = """Examples:
+
+$ vaecp reproduce --quick
+
+$ vaecp reproduce --only amino,fia -o results"""
 
 
 def reproduce(
-    quick: Quick = False,
+    printing: Printing,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer repeats, folds, ranks and sweeps.")
+    ] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write into, and to go on from.")
     ] = Path("vaecp-results"),
     only: Annotated[
-        str | None, typer.Option(help="Which tensors, with commas, such as amino,fia: all.")
+        str | None,
+        typer.Option(
+            help="Which tensors, with commas, such as amino,fia: all.",
+            autocompletion=suggestions.studied,
+        ),
     ] = None,
     seed: Seed = 0,
-    jobs: Jobs = None,
-    retry_failed: Retry = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many processes: one per core by default.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Make runs that failed again.")
+    ] = False,
 ) -> None:
     """Repeat the paper's experiments: figures, tables, and a page that says what came out.
 
@@ -44,9 +63,12 @@ def reproduce(
             study,
             only=[name.strip() for name in only.split(",")] if only else (),
             jobs=n_jobs(jobs),
-            show=True,
+            show=printing.for_people,
             retry_failed=retry_failed,
             command=command,
         )
-    for path in written:
-        typer.echo(path)
+    if printing.as_json:
+        as_json({"command": command, "output": output, "written": written})
+    elif not printing.quiet:
+        for path in written:
+            typer.echo(path)

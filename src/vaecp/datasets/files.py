@@ -14,6 +14,7 @@ import platformdirs
 
 from vaecp.datasets.catalogue import DataFile
 from vaecp.errors import DatasetError, MissingExtraError
+from vaecp.progress import is_watched, report
 
 PUBLIC_COPY = "https://raw.githubusercontent.com"
 REMEDY = "try again, or set VAECP_DATA to a folder that has the file"
@@ -81,7 +82,13 @@ def _download(dataset: str, file: DataFile) -> Path:
     pooch = required("pooch", dataset)
     errors = required("requests", dataset).exceptions
     try:
-        path = pooch.retrieve(address, f"sha256:{file.sha256}", file.name, cache_folder())
+        path = pooch.retrieve(
+            address,
+            f"sha256:{file.sha256}",
+            file.name,
+            cache_folder(),
+            downloader=pooch.HTTPDownloader(progressbar=Bytes()) if is_watched() else None,
+        )
     except errors.RequestException as error:
         what = _what_happened(error, errors)
     except ValueError:  # the address is valid, so what is left is a checksum that differs
@@ -94,6 +101,23 @@ def _download(dataset: str, file: DataFile) -> Path:
     else:
         return Path(path)
     raise DatasetError(f"dataset {dataset!r}: {address}: {what}: {REMEDY}.")
+
+
+class Bytes:
+    """Reports what has arrived, in the manner of the bars that pooch draws."""
+
+    total = 0
+    done = 0
+
+    def update(self, n: int) -> None:
+        self.done += n
+        report(self.done, self.total, "bytes")
+
+    def reset(self) -> None:
+        self.done = 0
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 def _what_happened(error: Any, errors: ModuleType) -> str:

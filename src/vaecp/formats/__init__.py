@@ -16,7 +16,15 @@ from vaecp.files import check_target, whole_file
 from vaecp.formats.common import SUPPORTED, Filled, Request
 from vaecp.observations import Absent, Duplicates, Observations
 
-__all__ = ["check_writable", "read", "read_frame", "write", "write_completion", "write_frame"]
+__all__ = [
+    "check_holds",
+    "check_writable",
+    "read",
+    "read_frame",
+    "write",
+    "write_completion",
+    "write_frame",
+]
 
 _HOMES = {
     ".csv": "tables",
@@ -126,6 +134,11 @@ def check_writable(path: str | Path, *, tables_only: bool = False) -> Any:
     kind.check_installed(suffix)
     check_target(path)
     return kind
+
+
+def check_holds(observations: Observations, path: str | Path) -> None:
+    """Say before any long work whether `path` can hold a completion of these entries."""
+    check_writable(path).check_completion(observations, Path(path))
 
 
 def suffix_of(path: Path) -> str:

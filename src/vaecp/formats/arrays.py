@@ -60,6 +60,12 @@ def write(observations: Observations, path: Path, shown: Path) -> None:
     np.savez_compressed(path, **arrays)
 
 
+def check_completion(observations: Observations, shown: Path) -> None:
+    """Refuse labels that .npz cannot hold; .npy holds none."""
+    if shown.suffix.lower() == ".npz":
+        label_arrays(observations, shown)
+
+
 def write_completion(completion: Filled, path: Path, shown: Path) -> None:
     """Write every entry of a completion to `path`; errors speak of `shown`."""
     arrays = named_arrays(completion)

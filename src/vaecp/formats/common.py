@@ -73,6 +73,10 @@ class Filled(Protocol):
     def to_frame(self) -> Any: ...
 
 
+RESULTS = ("observed", "value", "mean", "std", "low", "high")
+"""What a completion says of each entry; no mode of a table may be called so."""
+
+
 def named_arrays(completion: Filled) -> dict[str, np.ndarray]:
     """Return the arrays of a completion under the names that every kind uses."""
     low, high = completion.interval()

@@ -60,6 +60,11 @@ def write(observations: Observations, path: Path, shown: Path) -> None:
     _save(path, {"X": dense(observations, shown)}, observations, shown)
 
 
+def check_completion(observations: Observations, shown: Path) -> None:
+    """Refuse labels and names that .mat cannot hold."""
+    _labels(observations, shown)
+
+
 def write_completion(completion: Filled, path: Path, shown: Path) -> None:
     """Write every entry of a completion to `path`; errors speak of `shown`."""
     _save(path, named_arrays(completion), completion.observations, shown)
@@ -91,6 +96,10 @@ def _save(
 ) -> None:
     from scipy.io import savemat
 
+    savemat(path, {**arrays, **_labels(observations, shown)}, do_compression=True)
+
+
+def _labels(observations: Observations, shown: Path) -> dict[str, np.ndarray]:
     labels = label_arrays(observations, shown)
     for name, array in labels.items():
         if array.dtype.kind == "M":
@@ -99,7 +108,7 @@ def _save(
             )
         if is_text(array):
             _check_text(array, name, shown)
-    savemat(path, {**arrays, **labels}, do_compression=True)
+    return labels
 
 
 def _check_text(texts: np.ndarray, name: str, shown: Path) -> None:

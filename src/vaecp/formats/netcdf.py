@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from vaecp.errors import FormatError
 from vaecp.extras import require
 from vaecp.formats.common import (
+    RESULTS,
     Filled,
     Request,
     choose,
@@ -60,6 +62,11 @@ def write(observations: Observations, path: Path, shown: Path) -> None:
     _save({observations.value_name: dense(observations, shown)}, observations, path, shown)
 
 
+def check_completion(observations: Observations, shown: Path) -> None:
+    """Refuse labels and names that .nc cannot hold."""
+    _coords(RESULTS, observations, shown)
+
+
 def write_completion(completion: Filled, path: Path, shown: Path) -> None:
     """Write every entry of a completion to `path`; errors speak of `shown`."""
     _save(named_arrays(completion), completion.observations, path, shown)
@@ -67,6 +74,14 @@ def write_completion(completion: Filled, path: Path, shown: Path) -> None:
 
 def _save(arrays: dict[str, Any], observations: Observations, path: Path, shown: Path) -> None:
     xarray = check_installed(path.suffix)
+    coords = _coords(arrays, observations, shown)
+    dims = observations.mode_names
+    variables = {name: (dims, array) for name, array in arrays.items()}
+    xarray.Dataset(variables, coords).to_netcdf(path, engine="h5netcdf")
+
+
+def _coords(arrays: Iterable[str], observations: Observations, shown: Path) -> dict[str, Any]:
+    """Return the labels of every mode, or say which name or label a .nc file cannot hold."""
     for name in (*observations.mode_names, *arrays):
         if not name or "/" in name or name != name.strip() or "\0" in name:
             raise FormatError(
@@ -88,6 +103,4 @@ def _save(arrays: dict[str, Any], observations: Observations, path: Path, shown:
                 "dates as labels."
             )
         coords[name] = labels.astype(object) if is_text(labels) else labels
-    dims = observations.mode_names
-    variables = {name: (dims, array) for name, array in arrays.items()}
-    xarray.Dataset(variables, coords).to_netcdf(path, engine="h5netcdf")
+    return coords

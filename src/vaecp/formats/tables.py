@@ -18,7 +18,7 @@ import pandas as pd
 
 from vaecp.errors import FormatError
 from vaecp.extras import require
-from vaecp.formats.common import Filled, Request, damaged_means, is_text
+from vaecp.formats.common import RESULTS, Filled, Request, damaged_means, is_text
 from vaecp.observations import Observations
 
 GAPS = {"", "na", "n/a", "<na>", "nan", "null", "none"}
@@ -121,8 +121,19 @@ def write(observations: Observations, path: Path, shown: Path) -> None:
     write_frame(frame, path)
 
 
+def check_completion(observations: Observations, shown: Path) -> None:
+    """Refuse modes that have the name of a column that is added."""
+    for name in observations.mode_names:
+        if name in RESULTS:
+            raise FormatError(
+                f"{shown}: mode {name!r} has the name of a column of the result "
+                f"({', '.join(RESULTS)}): rename the mode."
+            )
+
+
 def write_completion(completion: Filled, path: Path, shown: Path) -> None:
     """Write every entry of a completion to `path`; errors speak of `shown`."""
+    check_completion(completion.observations, shown)
     frame = completion.to_frame()
     _check_names(tuple(map(str, frame.columns)), shown)
     write_frame(frame, path)
@@ -227,6 +238,11 @@ def labels_from_text(texts: np.ndarray) -> np.ndarray:
         numbers = np.array([float(text) for text in stripped])
         return numbers if np.isfinite(numbers).all() else texts
     return texts
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is read as a number; a code with leading zeros is not."""
+    return _NUMBER.fullmatch(text.strip()) is not None
 
 
 def labels_of_column(column: Any) -> np.ndarray:

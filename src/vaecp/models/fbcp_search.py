@@ -24,6 +24,7 @@ from vaecp.models.fbcp_posterior import (
 )
 from vaecp.models.fibres import FibreSums, leading_vectors
 from vaecp.observations import Observations
+from vaecp.progress import steps
 
 WARM_UP_SWEEPS = 20
 TRIAL_SWEEPS = 30
@@ -99,7 +100,7 @@ def begin(problem: Problem, posterior: Posterior) -> Ascent:
 def ascend(ascent: Ascent, problem: Problem, n_sweeps: int, tol: float, *, prune: bool) -> Ascent:
     """Sweep until the bound gains less than `tol` per entry, `_PATIENCE` times in a row."""
     quiet = 0
-    for _ in range(n_sweeps):
+    for _ in steps(n_sweeps, "sweeps"):
         gains = ascent.posterior.removal_gains if prune else np.array([-np.inf])
         weakest = int(np.argmax(gains))
         if gains[weakest] >= 0 and ascent.posterior.rank > 1:

@@ -19,6 +19,7 @@ from vaecp.models.fibres import leading_vectors
 from vaecp.models.kernels import Kernel
 from vaecp.models.kronecker import KroneckerSystem, complete, conditional_draw, log_likelihood
 from vaecp.observations import Observations
+from vaecp.progress import steps
 
 _LOG_LIMITS = (np.log(1e-8), np.log(1e6))
 _SMOOTHING = 1e-2
@@ -140,7 +141,7 @@ def learn_on_grid(
     imputed = _impute(tensor, model, start, np.where(observed, tensor, 0.0))
     bounds, random = [imputed.bound], np.random.default_rng(seed)
     n_draws = 0 if observed.all() else int(np.clip(_MONTE_CARLO_CELLS // tensor.size, 1, 8))
-    for _ in range(max_iter):
+    for _ in steps(max_iter, "rounds"):
         draws = [
             conditional_draw(imputed.system, observed, random, tol=1e-3) / np.sqrt(n_draws)
             for _ in range(n_draws)
@@ -236,7 +237,7 @@ def learn_on_entries(
         return entries_likelihood(observations, model.kernels(here), here.signal, here.noise)
 
     best, converged = start, False
-    for _ in range(max_iter):
+    for _ in steps(max_iter, "rounds"):
         best, bound, converged = model.maximise(likelihood, best, _STEPS)
         bounds.append(bound)
         if converged:

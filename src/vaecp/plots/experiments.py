@@ -1,7 +1,4 @@
-"""Static plots: every function takes `ax=None`, draws there, and returns the axes.
-
-Colours are Okabe and Ito's, which readers with any colour vision can tell apart.
-"""
+"""Plots of experiments: methods compared, ranks compared, a recipe that collapses."""
 
 from __future__ import annotations
 
@@ -11,20 +8,8 @@ from typing import Any
 import numpy as np
 
 from vaecp.errors import ObservationError
-from vaecp.extras import require
+from vaecp.plots.style import COLOURS, MARKERS, OTHER, axes
 
-COLOURS = {
-    "VAECP": "#0072B2",
-    "VAECP.paper": "#56B4E9",
-    "CPALS": "#D55E00",
-    "NCP": "#E69F00",
-    "HOSVD": "#009E73",
-    "TuckerALS": "#F0E442",
-    "FBCP": "#CC79A7",
-    "InfTucker": "#999999",
-}
-OTHER = "#444444"
-MARKERS = "osD^vP*X"
 RMSE = "RMSE of held-out entries (standard deviations)"
 WIDE = 20.0
 """From this ratio of the largest to the smallest RMSE on, the axis is logarithmic."""
@@ -41,7 +26,7 @@ def plot_rmse_boxes(results: Any, ax: Any = None) -> Any:
     """
     measured = results[results["rmse"].notna()]
     _refuse_empty(measured, "a box plot")
-    ax = _axes(ax)
+    ax = axes(ax)
     methods = _in_order(measured["method"])
     values = [measured.loc[measured["method"] == m, "rmse"].to_numpy(float) for m in methods]
     boxes = ax.boxplot(values, patch_artist=True, showfliers=False, widths=0.6)
@@ -68,7 +53,7 @@ def plot_rank_curve(results: Any, ax: Any = None) -> Any:
     """
     measured = results[results["rmse"].notna() & results["rank"].notna()]
     _refuse_empty(measured, "a rank curve")
-    ax = _axes(ax)
+    ax = axes(ax)
     by = "dataset" if measured["dataset"].nunique() > 1 else "method"
     colours = list(COLOURS.values())
     for place, (name, group) in enumerate(measured.groupby(by, sort=False)):
@@ -89,7 +74,7 @@ def plot_collapse(elbo: Sequence[float], rmse: Sequence[float], ax: Any = None) 
 
     A fit has collapsed where the bound still rises and the error no longer falls.
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     epochs = np.arange(1, len(rmse) + 1)
     ax.plot(epochs, rmse, color=COLOURS["CPALS"], label="validation RMSE")
     ax.set_xlabel("epoch")
@@ -99,13 +84,6 @@ def plot_collapse(elbo: Sequence[float], rmse: Sequence[float], ax: Any = None) 
     other.plot(epochs, elbo, color=COLOURS["VAECP"], linestyle="--", label="ELBO")
     other.set_ylabel("ELBO (nats, dashed)", color=COLOURS["VAECP"])
     return ax
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    figure = require("matplotlib.figure", "plots", "a plot").Figure(layout="constrained")
-    return figure.subplots()
 
 
 def _scale(ax: Any, values: np.ndarray) -> None:
