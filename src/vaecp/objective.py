@@ -8,21 +8,26 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from vaecp import factors
+from vaecp import factors, smoothing
 from vaecp.decoder import Decoder, decode
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
 from vaecp.likelihoods import Gaussian, Likelihood
+from vaecp.smoothing import Smoothers
 
 GAUSSIAN = Gaussian()
 
 
 class Parameters(NamedTuple):
-    """All that is learned: Phi, Psi and Theta of the model."""
+    """All that is learned: Phi, Psi and Theta of the model, and how smooth rows are.
+
+    The rows of modes that are smoothed are latent: `decoder_rows` turns them into rows.
+    """
 
     rows: Rows
     prior: Prior
     decoder: Decoder
+    smoothness: Array | None = None  # (modes, R), logarithms; None where no mode is smoothed
 
 
 class Entries(NamedTuple):
@@ -54,6 +59,15 @@ def elbo(log_probs: Array, kl: Array | float, n_entries: Array | int) -> Elbo:
     return Elbo(scale * log_probs.mean(axis=0).sum(), jnp.asarray(kl))
 
 
+def decoder_rows(
+    parameters: Parameters, latent: Array, smoothers: Smoothers, layout: Layout
+) -> Array:
+    """The rows that the decoder sees, from a table of latent ones."""
+    if parameters.smoothness is None:
+        return latent
+    return smoothing.to_rows(latent, parameters.smoothness, parameters.prior, smoothers, layout)
+
+
 def batch_elbo(
     parameters: Parameters,
     batch: Entries,
@@ -63,16 +77,19 @@ def batch_elbo(
     row_weights: Array,
     n_draws: int = 1,
     likelihood: Likelihood = GAUSSIAN,
+    smoothers: Smoothers = (),
 ) -> Elbo:
     """Estimate the ELBO from one minibatch with `n_draws` reparameterised draws of the rows."""
 
     def log_probs(draw_key: Array) -> Array:
-        rows = factors.sample(parameters.rows, draw_key)
+        latent = factors.sample(parameters.rows, draw_key)
+        rows = decoder_rows(parameters, latent, smoothers, layout)
         outputs = decode(parameters.decoder, rows, layout, batch.indices)
         return batch.weights * likelihood.log_prob(outputs, batch.values)
 
     draws = jax.vmap(log_probs)(jax.random.split(key, n_draws))
-    kl = factors.kl(parameters.rows, parameters.prior, layout, row_weights)
+    prior = smoothing.prior_of_latent(parameters.prior, smoothers)
+    kl = factors.kl(parameters.rows, prior, layout, row_weights)
     return elbo(draws, kl, n_entries)
 
 

@@ -20,10 +20,12 @@ from vaecp.layout import Layout
 from vaecp.objective import Entries, Parameters
 from vaecp.observations import Observations
 from vaecp.padding import round_up
+from vaecp.smoothing import INITIAL_SMOOTHNESS, Smoothers
 from vaecp.starts import Start
 
 TOTAL_STEPS = 8_000
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
+FINISHING_RATE = 0.1
 INITIAL_POSTERIOR_STD = 0.05
 RATE_SCALE_FROM_CP = 0.3
 
@@ -52,34 +54,68 @@ def choose_epochs(n_entries: int, batch_size: int) -> int:
     return int(np.clip(TOTAL_STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
 
 
+def choose_rank(n_entries: int, shape: tuple[int, ...]) -> int:
+    """A rank that is too large costs time, not accuracy: rows with many entries get more."""
+    return 64 if n_entries >= 300 * sum(shape) else 40
+
+
+def choose_members(n_entries: int) -> int:
+    """Where entries are few, members differ more, and more of them cost little."""
+    return 8 if n_entries < 20_000 else 4
+
+
+def loop_for(n_entries: int, batch_size: int, layout: Layout, n_draws: int) -> training.Loop:
+    """What the compiled program is specialised to."""
+    return training.Loop(
+        layout,
+        batch_size,
+        choose_block_size(n_entries, batch_size),
+        n_draws,
+        choose_epochs_per_chunk(n_entries, batch_size),
+    )
+
+
 def choose_epochs_per_chunk(n_entries: int, batch_size: int) -> int:
     """Come back to Python often enough to show progress, seldom enough not to matter."""
     return int(np.clip(2_000 * batch_size // n_entries, 1, 10))
 
 
 def phases(
-    n_epochs: int, learning_rate: float, *, decay: bool, kl_warmup: float, scale_from: float
+    n_epochs: int,
+    learning_rate: float,
+    *,
+    decay: bool,
+    kl_warmup: float,
+    scale_from: float,
+    finish: float = 0.0,
 ) -> list[training.Phase]:
     """Per-epoch rates and KL weights.
 
     Up to `scale_from` the mean is trained under one shared noise level; after it the variance
-    head alone. At 0 both are trained together all the way.
+    head alone. At 0 both are trained together all the way. Then `finish` times as many epochs
+    follow, in which small steps take in the entries that were held out so far.
     """
     n_mean = round(scale_from * n_epochs) if scale_from > 0 else n_epochs
     ramp = np.arange(n_mean) / (kl_warmup * n_epochs) if kl_warmup > 0 else np.ones(n_mean)
     rate = _rates(learning_rate, n_mean, decay)
     together = scale_from == 0
-    found = [_phase(rate, rate * together, np.minimum(ramp, 1.0), judged_by_nll=False)]
+    found = [_phase(rate, rate * together, np.minimum(ramp, 1.0))]
     n_scale = n_epochs - n_mean
     if n_scale:
         rate = _rates(learning_rate, n_scale, decay)
         found.append(_phase(0 * rate, rate, np.ones(n_scale), judged_by_nll=True))
+    n_finish = round(finish * n_epochs)
+    if n_finish:
+        rate = _rates(FINISHING_RATE * learning_rate, n_finish, decay)
+        found.append(_phase(rate, together * rate, np.ones(n_finish), on_all=True))
     return found
 
 
-def _phase(*settings: np.ndarray, judged_by_nll: bool) -> training.Phase:
-    judged = np.full(len(settings[0]), judged_by_nll)
-    return training.Phase(*(np.asarray(a, dtype=np.float32) for a in (*settings, judged)))
+def _phase(
+    *settings: np.ndarray, judged_by_nll: bool = False, on_all: bool = False
+) -> training.Phase:
+    flags = (np.full(len(settings[0]), flag) for flag in (judged_by_nll, on_all))
+    return training.Phase(*(np.asarray(a, dtype=np.float32) for a in (*settings, *flags)))
 
 
 def _rates(peak: float, n_epochs: int, decay: bool) -> np.ndarray:
@@ -93,20 +129,27 @@ def problem(
     validation: Observations | None,
     *,
     layout: Layout,
+    smoothers: Smoothers,
     batch_size: int,
     random: np.random.Generator,
     sharding: jax.sharding.Sharding,
 ) -> training.Problem:
     """Shuffle and pad the entries, and put them where they will live."""
-    n_entries = batch_size * round_up(-(-len(train) // batch_size), significant_bits=4)
-    order = random.permutation(len(train))
     held_out = (validation.indices, validation.values) if validation else (train.indices[:0], ())
+    indices = np.concatenate([train.indices, held_out[0]])
+    values = np.concatenate([train.values, held_out[1]])
+    order = random.permutation(len(values))
+    n_entries = batch_size * round_up(-(-len(values) // batch_size), significant_bits=4)
+    every = padded(indices[order], values[order], n_entries)
+    is_held_out = np.pad(order >= len(train), (0, n_entries - len(order))).astype(np.float32)
     n_held_out = round_up(len(held_out[1]), at_least=32)
     place = functools.partial(jax.device_put, device=sharding)
     return training.Problem(
-        training=Entries(*map(place, padded(train.indices[order], train.values[order], n_entries))),
+        training=Entries(place(every[0]), place(every[1]), place(every[2] - is_held_out)),
+        held_out=place(is_held_out),
         validation=Entries(*map(place, padded(*held_out, n_held_out))),
         row_weights=place(layout.row_weights(train.shape)),
+        smoothers=jax.tree.map(place, smoothers),
     )
 
 
@@ -130,6 +173,7 @@ class Architecture:
     multilinear: bool
     shared_prior: bool
     quiet: bool
+    smooth: bool = False
 
 
 def initial_states(
@@ -156,10 +200,10 @@ def initial_states(
 def _placed(parameters: Parameters, starts: Sequence[Start]) -> Parameters:
     """Put the last members where the starts say."""
     n_starts = len(starts)
-    row_mean, row_log_variance, prior_log_variance, log_noise = (
+    row_mean, row_log_variance, prior_log_variance, smoothness, log_noise = (
         jnp.asarray(np.stack(parts)) for parts in zip(*starts, strict=True)
     )
-    rows, prior, decoder = parameters
+    rows, prior, decoder, smoothness_before = parameters
     if prior.log_variance.shape[1] == 1:
         prior_log_variance = prior_log_variance.mean(axis=1, keepdims=True)
     return Parameters(
@@ -169,6 +213,7 @@ def _placed(parameters: Parameters, starts: Sequence[Start]) -> Parameters:
         ),
         prior._replace(log_variance=prior.log_variance.at[-n_starts:].set(prior_log_variance)),
         decoder._replace(scale_bias=decoder.scale_bias.at[-n_starts:].set(log_noise)),
+        None if smoothness_before is None else smoothness_before.at[-n_starts:].set(smoothness),
     )
 
 
@@ -192,4 +237,7 @@ def _initial_parameters(key: Array, layout: Layout, architecture: Architecture) 
             multilinear=architecture.multilinear,
             quiet=architecture.quiet,
         ),
+        smoothness=jnp.full((n_modes, rank), np.log(INITIAL_SMOOTHNESS))
+        if architecture.smooth
+        else None,
     )

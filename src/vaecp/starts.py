@@ -10,6 +10,7 @@ from vaecp.alternating import descend, least_squares_sweep, on_device, random_st
 from vaecp.layout import Layout
 from vaecp.multilinear import float64, lay_out
 from vaecp.observations import Observations
+from vaecp.smoothing import Smoothers, latent_of
 
 SWEEPS = 30
 RIDGE = 0.03
@@ -25,6 +26,7 @@ class Start(NamedTuple):
     row_mean: np.ndarray  # (rows, rank)
     row_log_variance: np.ndarray
     prior_log_variance: np.ndarray  # (modes, rank)
+    smoothness: np.ndarray  # (modes, rank)
     log_noise: float
 
 
@@ -33,6 +35,7 @@ def cp_starts(
     rank: int,
     n_starts: int,
     layout: Layout,
+    smoothers: Smoothers,
     random: np.random.Generator,
 ) -> list[Start]:
     """Fit masked CP roughly, from a random start each."""
@@ -51,7 +54,7 @@ def cp_starts(
                 for factor, size in zip(descent.factors, observations.shape, strict=True)
             ]
             noise = max(descent.history[-1] / len(observations), TINY**2)
-            found.append(_start(observations, _balanced(factors), noise, layout))
+            found.append(_start(observations, _balanced(factors), noise, layout, smoothers))
     return found
 
 
@@ -63,18 +66,29 @@ def _balanced(factors: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _start(
-    observations: Observations, factors: list[np.ndarray], noise: float, layout: Layout
+    observations: Observations,
+    factors: list[np.ndarray],
+    noise: float,
+    layout: Layout,
+    smoothers: Smoothers,
 ) -> Start:
     """Take the variance of a number from its own normal equation, the others being known."""
     sizes = np.stack([np.mean(factor**2, axis=0) + TINY for factor in factors])
-    log_variances = []
-    for mode, size in enumerate(sizes):
+    modes = []
+    for mode, (factor, size) in enumerate(zip(factors, sizes, strict=True)):
         counts = np.bincount(observations.indices[:, mode], minlength=observations.shape[mode])
         signal = np.prod(np.delete(sizes, mode, axis=0), axis=0)
-        log_variances.append(-np.log(1 / size + counts[:, None] * signal / noise))
+        precision = counts[:, None] * signal / noise
+        smoother = smoothers[mode] if smoothers else None
+        if smoother is None:
+            modes.append((factor, -np.log(1 / size + precision), np.log(size), np.zeros_like(size)))
+        else:
+            modes.append(latent_of(smoother, factor, precision.mean(axis=0)))
+    mean, log_variance, prior_log_variance, smoothness = zip(*modes, strict=True)
     return Start(
-        layout.stack(tuple(factors)).astype(np.float32),
-        layout.stack(tuple(log_variances)).astype(np.float32),
-        np.log(sizes).astype(np.float32),
+        layout.stack(mean).astype(np.float32),
+        layout.stack(log_variance).astype(np.float32),
+        np.stack(prior_log_variance).astype(np.float32),
+        np.stack(smoothness).astype(np.float32),
         float(np.log(noise)),
     )

@@ -22,7 +22,15 @@ from jax.flatten_util import ravel_pytree
 from vaecp.decoder import decode
 from vaecp.errors import TrainingError
 from vaecp.layout import Layout
-from vaecp.objective import GAUSSIAN, Entries, Parameters, batch_elbo, weight_penalty
+from vaecp.objective import (
+    GAUSSIAN,
+    Entries,
+    Parameters,
+    batch_elbo,
+    decoder_rows,
+    weight_penalty,
+)
+from vaecp.smoothing import Smoothers
 
 LOG_VARIANCE_RATE = 5.0
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
@@ -46,14 +54,17 @@ class Phase(NamedTuple):
     scale_learning_rate: np.ndarray  # of the variance head
     kl_weight: np.ndarray
     judged_by_nll: np.ndarray  # 1: the best state has the lowest validation NLL; 0: RMSE
+    on_all: np.ndarray  # 1: held-out entries are learned from too, and the last state is kept
 
 
 class Problem(NamedTuple):
     """The data of one fit, on the device."""
 
-    training: Entries
+    training: Entries  # held-out ones are among them, with a weight of 0
+    held_out: Array  # (n,): 1 for those
     validation: Entries
     row_weights: Array
+    smoothers: Smoothers = ()
 
 
 class Member(NamedTuple):
@@ -90,6 +101,7 @@ class Outcome:
     """Trained parameters (leading axis: members) and the history of their training."""
 
     parameters: Parameters
+    judged: Parameters  # before the held-out entries were learned from
     history: dict[str, np.ndarray]  # each (epochs, members)
     stopped_early: bool
 
@@ -122,13 +134,17 @@ def train(
     """Train every member through the phases, each from the best state of the one before.
 
     With validation entries the best state is the one that does best there, otherwise the last.
+    A phase on all entries goes on from there, and the state before it is kept too, to be judged.
     A phase ends early when no member has improved for `patience` epochs. `random` shuffles the
     batches; members see the same ones, with the same noise.
     """
     chunks: list[Epoch] = []
     n_done, stopped_early = 0, False
+    judged = None
     for number, phase in enumerate(phases):
         states = start_all(states.best, states.member) if number else states
+        if phase.on_all.any() and judged is None:
+            judged = jax.tree.map(jnp.copy, states.best)
         for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
             batches = _shuffled(problem, loop, random)
             key = jax.random.key(random.integers(2**31))
@@ -144,7 +160,9 @@ def train(
     history = {
         term: np.concatenate([chunk._asdict()[term] for chunk in chunks]) for term in Epoch._fields
     }
-    return Outcome(states.best, history, stopped_early)
+    if judged is None:
+        judged = states.best
+    return Outcome(states.best, judged, history, stopped_early)
 
 
 def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
@@ -193,11 +211,12 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
 
     carry = (state.parameters, state.moments)
     (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
-    rmse, nll = _validation_losses(parameters, problem.validation, loop.layout)
+    rmse, nll = _validation_losses(parameters, problem, loop.layout)
     loss = jnp.where(settings.judged_by_nll > 0, nll, rmse)
     # A state of the warm-up, whose KL does not count in full, is no candidate.
     warming = settings.kl_weight < 1
-    better = (loss <= state.best_loss) | warming | ~jnp.any(problem.validation.weights > 0)
+    last_counts = (settings.on_all > 0) | ~jnp.any(problem.validation.weights > 0)
+    better = (loss <= state.best_loss) | warming | last_counts
     state = State(
         parameters=parameters,
         moments=moments,
@@ -219,12 +238,19 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
 
 def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop):
     (parameters, moments), (blocks, key) = carry, inputs
-    batch = _take_blocks(problem.training, blocks, loop.block_size)
+    batch = _take_blocks(problem, settings, blocks, loop.block_size)
     n_entries = problem.training.values.shape[0]  # padding counts: its terms are zero
 
     def loss(parameters: Parameters):
         bound = batch_elbo(
-            parameters, batch, key, n_entries, loop.layout, problem.row_weights, loop.n_draws
+            parameters,
+            batch,
+            key,
+            n_entries,
+            loop.layout,
+            problem.row_weights,
+            loop.n_draws,
+            smoothers=problem.smoothers,
         )
         cost = settings.kl_weight * bound.kl - bound.log_likelihood
         return cost + weight_penalty(parameters.decoder, weight_precision), bound
@@ -240,34 +266,40 @@ def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop)
 def _rates(state: State, settings: Phase) -> Array:
     """A learning rate per parameter.
 
-    The variance head has its own schedule. Log-variances have far to go, from a twentieth of a
+    The variance head has its own schedule; so has the noise level where all entries are learned
+    from, whose held-out ones have judged it already. Log-variances have far to go, from a twentieth of a
     row's size to the thousandth that clean spectra allow, and take larger steps.
     """
     rate = state.member.rate_scale * settings.learning_rate
     rates = jax.tree.map(lambda p: jnp.full_like(p, rate), state.parameters)
     faster = LOG_VARIANCE_RATE * rate
-    rows, prior, decoder = rates
+    rows, prior, decoder, smoothness = rates
     scale_weights = jnp.full_like(decoder.scale_weights, settings.scale_learning_rate)
-    scale_bias = jnp.maximum(faster, settings.scale_learning_rate)
+    noise_rate = jnp.maximum(faster, settings.scale_learning_rate)
+    scale_bias = jnp.where(settings.on_all > 0, settings.scale_learning_rate, noise_rate)
     rates = Parameters(
         rows._replace(log_variance=jnp.full_like(rows.log_variance, faster)),
         prior._replace(log_variance=jnp.full_like(prior.log_variance, faster)),
         decoder._replace(scale_weights=scale_weights, scale_bias=scale_bias),
+        None if smoothness is None else jnp.full_like(smoothness, faster),
     )
     return ravel_pytree(rates)[0]
 
 
-def _take_blocks(entries: Entries, blocks: Array, block_size: int) -> Entries:
+def _take_blocks(problem: Problem, settings: Phase, blocks: Array, block_size: int) -> Entries:
     def take(array: Array) -> Array:
         grouped = array.reshape(-1, block_size, *array.shape[1:])
         return grouped[blocks].reshape(-1, *array.shape[1:])
 
-    return Entries(*(take(array) for array in entries))
+    batch = Entries(*(take(array) for array in problem.training))
+    return batch._replace(weights=batch.weights + settings.on_all * take(problem.held_out))
 
 
-def _validation_losses(parameters: Parameters, validation: Entries, layout: Layout):
+def _validation_losses(parameters: Parameters, problem: Problem, layout: Layout):
     """RMSE and mean negative log-likelihood at the posterior means of the rows."""
-    outputs = decode(parameters.decoder, parameters.rows.mean, layout, validation.indices)
+    validation = problem.validation
+    rows = decoder_rows(parameters, parameters.rows.mean, problem.smoothers, layout)
+    outputs = decode(parameters.decoder, rows, layout, validation.indices)
     share = validation.weights / jnp.maximum(validation.weights.sum(), 1.0)
     rmse = jnp.sqrt(share @ (validation.values - outputs[0]) ** 2)
     return rmse, -share @ GAUSSIAN.log_prob(outputs, validation.values)

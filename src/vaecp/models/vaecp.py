@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Self
 
 import jax
@@ -14,19 +15,24 @@ from vaecp import recipe, training
 from vaecp.compilation import keep_compiled_programs
 from vaecp.layout import Layout
 from vaecp.models.base import TensorEstimator, check_at_least
-from vaecp.models.vaecp_fitted import (
-    FittedVAECP,
+from vaecp.models.vaecp_fitted import FittedVAECP, fitted_from
+from vaecp.models.vaecp_judging import (
     blended,
     calibrated,
     calibrated_for_unseen,
-    fitted_from,
+    renewed,
+    with_neighbours,
+    with_noise_of_rows,
 )
 from vaecp.observations import Observations
+from vaecp.order import ordered_modes
 from vaecp.progress import no_progress, progress_bar
+from vaecp.smoothing import Smoothers, smoothers_for
 from vaecp.starts import cp_starts
 
 MIN_ENTRIES_TO_VALIDATE = 50
 MAX_HELD_OUT = 100_000
+LEARNED = ("row_mean", "row_log_variance", "prior", "decoder")
 
 
 class VAECP(TensorEstimator):
@@ -107,13 +113,15 @@ class VAECP(TensorEstimator):
 
     def __init__(
         self,
-        rank: int = 20,
+        rank: int | None = None,
         *,
         hidden: int = 64,
         multilinear: bool = True,
         prior: str = "per_mode",
-        n_members: int = 4,
-        cp_start: float = 0.25,
+        smooth: bool = True,
+        neighbours: bool = True,
+        n_members: int | None = None,
+        cp_start: float = 0.5,
         learning_rate: float = 1e-2,
         decay: bool = True,
         batch_size: int | None = None,
@@ -121,8 +129,9 @@ class VAECP(TensorEstimator):
         n_draws: int = 1,
         kl_warmup: float = 0.1,
         scale_from: float = 0.85,
-        weight_precision: float | tuple[float, ...] = (1e6, 1e4),
+        weight_precision: float | tuple[float, ...] = (1e6, 1e3, 1e6, 1e5),
         validation_fraction: float = 0.1,
+        finish: float = 0.1,
         patience: int | None = None,
         calibrate: bool = True,
         random_state: Any = None,
@@ -133,6 +142,8 @@ class VAECP(TensorEstimator):
         self.hidden = hidden
         self.multilinear = multilinear
         self.prior = prior
+        self.smooth = smooth
+        self.neighbours = neighbours
         self.n_members = n_members
         self.cp_start = cp_start
         self.learning_rate = learning_rate
@@ -144,6 +155,7 @@ class VAECP(TensorEstimator):
         self.scale_from = scale_from
         self.weight_precision = weight_precision
         self.validation_fraction = validation_fraction
+        self.finish = finish
         self.patience = patience
         self.calibrate = calibrate
         self.random_state = random_state
@@ -173,6 +185,8 @@ class VAECP(TensorEstimator):
         published = {
             "multilinear": False,
             "prior": "shared",
+            "smooth": False,
+            "neighbours": False,
             "n_members": 1,
             "cp_start": 0.0,
             "decay": False,
@@ -182,6 +196,7 @@ class VAECP(TensorEstimator):
             "scale_from": 0.0,
             "weight_precision": 0.0,
             "validation_fraction": 0.0,
+            "finish": 0.0,
             "calibrate": False,
         }
         given = {"hidden": hidden, "learning_rate": learning_rate, "max_epochs": max_epochs}
@@ -211,60 +226,80 @@ class VAECP(TensorEstimator):
         self._check_settings()
         keep_compiled_programs()
         seed = int(random.integers(2**31))
-        train, validation = _held_out(observations, self.validation_fraction, seed)
-        batch_size = self.batch_size or recipe.choose_batch_size(len(train))
+        train, held_out = _held_out(observations, self.validation_fraction, seed)
         layout = Layout.of(observations.shape)
-        loop = training.Loop(
-            layout,
-            batch_size,
-            recipe.choose_block_size(len(train), batch_size),
-            self.n_draws,
-            recipe.choose_epochs_per_chunk(len(train), batch_size),
-        )
-        n_epochs = self.max_epochs or recipe.choose_epochs(len(train), batch_size)
+        ordered = ordered_modes(train) if self.smooth or self.neighbours else ()
+        smoothers = smoothers_for(ordered, train.shape, layout) if self.smooth else ()
+        with self._on_device():
+            outcome = self._train(train, held_out, layout, smoothers, seed, random)
+            judged, final = (
+                fitted_from(parameters, outcome.history, train, layout, smoothers, seed)
+                for parameters in (outcome.judged, outcome.parameters)
+            )
+            if held_out is not None:
+                judged = blended(judged, held_out)
+                if self.neighbours:
+                    judged = with_neighbours(judged, train, held_out, ordered)
+                if self.calibrate:
+                    judged = calibrated(with_noise_of_rows(judged, train), held_out)
+            fitted = replace(judged, stopped_early=outcome.stopped_early)
+            if held_out is not None:
+                learned = {name: getattr(final, name) for name in LEARNED}
+                fitted = renewed(replace(fitted, **learned), fitted, train, held_out)
+            return calibrated_for_unseen(fitted, train, random) if self.calibrate else fitted
+
+    def _train(
+        self,
+        train: Observations,
+        held_out: Observations | None,
+        layout: Layout,
+        smoothers: Smoothers,
+        seed: int,
+        random: np.random.Generator,
+    ) -> training.Outcome:
+        n_entries = len(train) + (0 if held_out is None else len(held_out))
+        rank = self.rank or recipe.choose_rank(n_entries, train.shape)
+        n_members = self.n_members or recipe.choose_members(n_entries)
+        batch_size = self.batch_size or recipe.choose_batch_size(n_entries)
+        n_epochs = self.max_epochs or recipe.choose_epochs(n_entries, batch_size)
         architecture = recipe.Architecture(
-            self.rank,
+            rank,
             self.hidden,
             self.multilinear,
             shared_prior=self.prior == "shared",
             quiet=self.scale_from > 0,
+            smooth=bool(smoothers),
         )
-        precisions = np.resize(self.weight_precision, self.n_members)
-        n_near_cp = round(self.cp_start * self.n_members) if self.multilinear else 0
-        starts = cp_starts(train, self.rank, n_near_cp, layout, random) if n_near_cp else ()
-        sharding = jax.sharding.SingleDeviceSharding(_device(self.device))
-        bar = progress_bar("VAECP", n_epochs) if self.verbose else no_progress()
-        with self._on_device(), bar as on_chunk:
-            outcome = training.train(
+        n_near_cp = round(self.cp_start * n_members) if self.multilinear else 0
+        starts = cp_starts(train, rank, n_near_cp, layout, smoothers, random) if n_near_cp else ()
+        precisions = np.resize(self.weight_precision, n_members)
+        phases = recipe.phases(
+            n_epochs,
+            self.learning_rate,
+            decay=self.decay,
+            kl_warmup=self.kl_warmup,
+            scale_from=self.scale_from,
+            finish=0.0 if held_out is None else self.finish,
+        )
+        bar = progress_bar("VAECP", sum(len(phase.learning_rate) for phase in phases))
+        with bar if self.verbose else no_progress() as on_chunk:
+            return training.train(
                 recipe.initial_states(seed, precisions, layout, architecture, starts),
                 recipe.problem(
                     train,
-                    validation,
+                    held_out,
                     layout=layout,
+                    smoothers=smoothers,
                     batch_size=batch_size,
                     random=random,
-                    sharding=sharding,
+                    sharding=jax.sharding.SingleDeviceSharding(_device(self.device)),
                 ),
-                recipe.phases(
-                    n_epochs,
-                    self.learning_rate,
-                    decay=self.decay,
-                    kl_warmup=self.kl_warmup,
-                    scale_from=self.scale_from,
-                ),
-                loop,
+                phases,
+                recipe.loop_for(n_entries, batch_size, layout, self.n_draws),
                 random,
                 patience=self.patience,
                 on_chunk=on_chunk,
             )
-        fitted = fitted_from(outcome, train, layout, seed)
-        if validation is not None:
-            fitted = blended(fitted, validation)
-        if not self.calibrate:
-            return fitted
-        if validation is not None:
-            fitted = calibrated(fitted, validation)
-        return calibrated_for_unseen(fitted, train, random)
 
     def _on_device(self) -> AbstractContextManager:
         return jax.default_device(_device(self.device))
