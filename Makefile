@@ -29,7 +29,7 @@ format: .venv/.installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The site lands in site/: open site/index.html.
+# The site lands in site/: open site/index.html, or serve it (python -m http.server -d site) to search.
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: .venv/.installed
 	$(BIN)/mkdocs build --strict --quiet

@@ -12,7 +12,16 @@ from vaecp.models.tucker import HOSVD
 from vaecp.models.vaecp import VAECP
 
 SMALL = {
-    VAECP: {"rank": 3, "hidden": 4, "n_members": 1, "max_epochs": 2, "cp_start": 0.0},
+    VAECP: {
+        "rank": 3,
+        "hidden": 4,
+        "n_members": 1,
+        "max_epochs": 2,
+        "cp_start": 0.0,
+        "smooth": False,
+        "neighbours": False,
+        "finish": 0.0,
+    },
     FBCP: {"rank": 2, "max_iter": 5},
     InfTucker: {"rank": 2, "max_iter": 2},
 }

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 _BLOCK = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
@@ -19,4 +20,9 @@ def on_page_content(content: str, **_: Any) -> str:
 
 
 def _mathml(formula: str, display: str) -> str:
-    return convert(html.unescape(formula).strip(), display=display)
+    # The converter knows rows that are aligned by this name alone.
+    latex = html.unescape(formula).strip().replace("{aligned}", "{align*}")
+    found = convert(latex, display=display)
+    if "\\" in found or "<mi>&<" in found:
+        raise PluginError(f"the formula {latex!r} has a command that the converter does not know.")
+    return found
