@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from vaecp.errors import ObservationError
 from vaecp.prediction import Prediction

@@ -105,9 +105,7 @@ def _used_rows(
 
 def _interval_factor(subject: Subject) -> float:
     """How many standard deviations the interval reaches: the same for every entry."""
-    unit = Prediction(
-        np.zeros(1), np.ones(1), np.zeros(1), subject.grid.prediction.shape
-    )
+    unit = Prediction(np.zeros(1), np.ones(1), np.zeros(1), subject.grid.prediction.shape)
     return float(unit.interval(subject.coverage)[1][0])
 
 
