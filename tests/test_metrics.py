@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from vaecp import metrics
+from vaecp.error_shapes import GAUSSIAN_ERRORS, StudentT
 from vaecp.errors import ObservationError
 from vaecp.prediction import Prediction
 
@@ -14,8 +15,13 @@ FINITE = st.floats(-5, 5)
 POSITIVE = st.floats(0.1, 5)
 
 
+def shape_of(degrees_of_freedom):
+    return StudentT(degrees_of_freedom) if np.isfinite(degrees_of_freedom) else GAUSSIAN_ERRORS
+
+
 def one_entry(mean, std, degrees_of_freedom=np.inf):
-    return Prediction(np.array([mean]), np.array([std]), np.zeros(1), degrees_of_freedom)
+    shape = shape_of(degrees_of_freedom)
+    return Prediction(np.array([mean]), np.array([std]), np.zeros(1), shape)
 
 
 def integrated_crps(distribution, value):
@@ -26,7 +32,7 @@ def integrated_crps(distribution, value):
 def calibrated(degrees_of_freedom, n_entries=20_000):
     random = np.random.default_rng(0)
     mean, std = random.normal(size=n_entries), random.uniform(0.5, 2, size=n_entries)
-    prediction = Prediction(mean, 0.6 * std, 0.8 * std, degrees_of_freedom)
+    prediction = Prediction(mean, 0.6 * std, 0.8 * std, shape_of(degrees_of_freedom))
     return prediction, prediction.sample(1, random)[0]
 
 

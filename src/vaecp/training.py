@@ -211,7 +211,7 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
 
     carry = (state.parameters, state.moments)
     (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
-    rmse, nll = _validation_losses(parameters, problem, loop.layout)
+    rmse, nll = _validation_losses(parameters, problem.validation, loop.layout, problem.smoothers)
     loss = jnp.where(settings.judged_by_nll > 0, nll, rmse)
     # A state of the warm-up, whose KL does not count in full, is no candidate.
     warming = settings.kl_weight < 1
@@ -293,10 +293,11 @@ def _take_blocks(problem: Problem, settings: Phase, blocks: Array, block_size: i
     return batch._replace(weights=batch.weights + settings.on_all * take(problem.held_out))
 
 
-def _validation_losses(parameters: Parameters, problem: Problem, layout: Layout):
+def _validation_losses(
+    parameters: Parameters, validation: Entries, layout: Layout, smoothers: Smoothers = ()
+):
     """RMSE and mean negative log-likelihood at the posterior means of the rows."""
-    validation = problem.validation
-    rows = decoder_rows(parameters, parameters.rows.mean, problem.smoothers, layout)
+    rows = decoder_rows(parameters, parameters.rows.mean, smoothers, layout)
     outputs = decode(parameters.decoder, rows, layout, validation.indices)
     share = validation.weights / jnp.maximum(validation.weights.sum(), 1.0)
     rmse = jnp.sqrt(share @ (validation.values - outputs[0]) ** 2)
