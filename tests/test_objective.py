@@ -65,7 +65,7 @@ def bound(parameters, entries, n_entries=N_ENTRIES):
 
 def hand_written_gradient(parameters: Parameters, entries: Entries, n_entries: int) -> Parameters:
     """Return the derivatives of the paper's appendix, put right, in float64 loops over entries."""
-    rows, prior, theta = jax.tree.map(lambda a: np.asarray(a, np.float64), parameters)
+    rows, prior, theta, _ = jax.tree.map(lambda a: np.asarray(a, np.float64), parameters)
     unit = jax.tree.map(jnp.zeros_like, parameters.rows)
     draw_key = jax.random.split(jax.random.key(3), 1)[0]
     noise = np.asarray(factors.sample(unit, draw_key), np.float64)

@@ -134,9 +134,10 @@ def test_paper_fits_and_predicts(table):
 
 def test_history_is_a_table_of_epochs_and_members(fitted):
     history = fitted.history_
-    assert len(history) == 300 * 2
+    n_epochs = round(300 * (1 + SMALL.finish + 1 - SMALL.scale_from))
+    assert len(history) == n_epochs * 2
     assert {"epoch", "member", "elbo", "kl", "validation_rmse"} <= set(history.columns)
-    assert fitted.n_iter_ == 300
+    assert fitted.n_iter_ == n_epochs
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_held_out_entries_are_not_trained_on(table, monkeypatch):
 def test_calibration_puts_a_wrong_spread_right(fitted, table):
     from dataclasses import replace
 
-    from vaecp.models.vaecp_fitted import calibrated
+    from vaecp.models.vaecp_judging import calibrated
 
     keys, values = table
     known = fitted.fitted_
