@@ -6,8 +6,8 @@ import functools
 import operator
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from vaecp.gather import take_rows
@@ -57,22 +57,30 @@ def _pre_activation(decoder: Decoder, tables: tuple[Array, ...], indices: Array)
 
 
 def initial_decoder(
-    key: Array, n_modes: int, rank: int, hidden: int, *, multilinear: bool, quiet: bool
+    random: np.random.Generator,
+    n_modes: int,
+    rank: int,
+    hidden: int,
+    *,
+    multilinear: bool,
+    quiet: bool,
 ) -> Decoder:
     """Draw starting weights.
 
     `quiet` starts both heads near zero: the multilinear path explains what it can before the
     network adds to it, and the noise starts as one shared level.
     """
-    key_input, key_mean, key_scale = jax.random.split(key, 3)
-    head = 1.0 / jnp.sqrt(hidden)
+    head = 1.0 / np.sqrt(hidden)
+
+    def draw(scale: float, *shape: int) -> Array:
+        return jnp.asarray(scale * random.standard_normal(shape, dtype=np.float32))
+
     return Decoder(
-        input_weights=jax.random.normal(key_input, (n_modes, rank, hidden))
-        / jnp.sqrt(n_modes * rank),
+        input_weights=draw((n_modes * rank) ** -0.5, n_modes, rank, hidden),
         bias=jnp.zeros(hidden),
-        mean_weights=(0.1 if quiet else 1.0) * head * jax.random.normal(key_mean, (hidden,)),
+        mean_weights=draw((0.1 if quiet else 1.0) * head, hidden),
         mean_bias=jnp.zeros(()),
-        scale_weights=(0.0 if quiet else 1.0) * head * jax.random.normal(key_scale, (hidden,)),
+        scale_weights=draw((0.0 if quiet else 1.0) * head, hidden),
         scale_bias=jnp.zeros(()),
         product_weights=jnp.ones(rank) if multilinear else None,
     )

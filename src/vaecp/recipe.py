@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jax import Array
 
 from vaecp import training
 from vaecp.decoder import initial_decoder
@@ -153,7 +151,7 @@ class Schedule:
     def _rates(self, peak: float, n_epochs: int) -> np.ndarray:
         if not self.decay or n_epochs < 1:
             return np.full(n_epochs, peak)
-        return np.asarray(optax.cosine_decay_schedule(peak, n_epochs)(jnp.arange(n_epochs)))
+        return peak * 0.5 * (1 + np.cos(np.pi * np.arange(n_epochs) / n_epochs))
 
 
 def _phase(
@@ -267,9 +265,13 @@ def initial_states(
 
     The last members take the `starts` instead, and smaller steps not to leave them at once.
     """
-    keys = jax.random.split(jax.random.key(seed), len(weight_precisions))
-    parameters = _initial_parameters(keys, layout, architecture)
-    rate_scale = np.ones(len(keys), dtype=np.float32)
+    # On the host: there a draw costs nothing, and a compiled one costs seconds of compilation.
+    members = [
+        _initial_parameters(np.random.default_rng((seed, number)), layout, architecture)
+        for number in range(len(weight_precisions))
+    ]
+    parameters = jax.tree.map(lambda *each: jnp.asarray(np.stack(each)), *members)
+    rate_scale = np.ones(len(members), dtype=np.float32)
     if starts:
         parameters = _placed(parameters, starts)
         rate_scale[-len(starts) :] = RATE_SCALE_FROM_CP
@@ -297,27 +299,25 @@ def _placed(parameters: Parameters, starts: Sequence[Start]) -> Parameters:
     )
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2))
-@functools.partial(jax.vmap, in_axes=(0, None, None))
-def _initial_parameters(key: Array, layout: Layout, architecture: Architecture) -> Parameters:
+def _initial_parameters(
+    random: np.random.Generator, layout: Layout, architecture: Architecture
+) -> Parameters:
     """With the multilinear path, rows start at a size that gives their product unit variance."""
     n_modes, rank = layout.n_modes, architecture.rank
-    decoder_key, row_key = jax.random.split(key)
     size = rank ** (-0.5 / n_modes) if architecture.multilinear else 1.0
-    mean = size * jax.random.normal(row_key, (layout.n_rows, rank))
+    mean = jnp.asarray(size * random.standard_normal((layout.n_rows, rank), dtype=np.float32))
     prior_shape = (1 if architecture.shared_prior else n_modes, rank)
+    smoothness = jnp.full((n_modes, rank), np.log(INITIAL_SMOOTHNESS))
     return Parameters(
         rows=Rows(mean, jnp.full_like(mean, 2 * np.log(INITIAL_POSTERIOR_STD * size))),
         prior=Prior(jnp.zeros(prior_shape), jnp.full(prior_shape, 2 * np.log(size))),
         decoder=initial_decoder(
-            decoder_key,
+            random,
             n_modes,
             rank,
             architecture.hidden,
             multilinear=architecture.multilinear,
             quiet=architecture.quiet,
         ),
-        smoothness=jnp.full((n_modes, rank), np.log(INITIAL_SMOOTHNESS))
-        if architecture.smooth
-        else None,
+        smoothness=smoothness if architecture.smooth else None,
     )

@@ -117,8 +117,9 @@ def start(parameters: Parameters, member: Member) -> State:
         moments=ADAM.init(ravel_pytree(parameters)[0]),
         member=member,
         best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
-        best_loss=jnp.asarray(jnp.inf),
-        epochs_since_best=jnp.asarray(0),
+        # Of stated types, as the loop gives them back: else it would be compiled twice.
+        best_loss=jnp.asarray(jnp.inf, jnp.float32),
+        epochs_since_best=jnp.asarray(0, jnp.int32),
     )
 
 
@@ -144,8 +145,10 @@ def train(
     chunks: list[Epoch] = []
     n_done, stopped_early = 0, False
     stages = []
+    where = problem.row_weights.sharding
     for number, phase in enumerate(phases):
-        states = start_all(states.best, states.member) if number else states
+        # Placed like the outcome of a chunk: placed otherwise, the loop would be compiled twice.
+        states = jax.device_put(start_all(states.best, states.member) if number else states, where)
         for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
             batches = _shuffled(problem, loop, random)
             key = jax.random.key(random.integers(2**31))
