@@ -17,6 +17,7 @@ from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
 from vaecp.objective import Entries, Parameters
 from vaecp.observations import Observations
+from vaecp.order import fibre_keys
 from vaecp.padding import round_up
 from vaecp.smoothing import INITIAL_SMOOTHNESS, Smoothers
 from vaecp.starts import Start
@@ -169,6 +170,15 @@ class Trained(NamedTuple):
     history: dict[str, np.ndarray]
     stopped_early: bool
 
+    def of_fit(self, number: int) -> Trained:
+        """Return one of several fits that were trained side by side."""
+        return Trained(
+            jax.tree.map(lambda a: a[number], self.judged),
+            jax.tree.map(lambda a: a[number], self.final),
+            {term: values[:, number] for term, values in self.history.items()},
+            self.stopped_early,
+        )
+
 
 def train(
     states: training.State,
@@ -227,6 +237,50 @@ def problem(
         held_out=place(is_held_out),
         validation=Entries(*map(place, padded(*held_out, n_held_out))),
         row_weights=place(layout.row_weights(train.shape)),
+        smoothers=jax.tree.map(place, smoothers),
+    )
+
+
+def side_by_side(
+    problems: Sequence[tuple[Observations, Observations | None]],
+    pool: Observations,
+    *,
+    layout: Layout,
+    smoothers: Smoothers,
+    batch_size: int,
+    random: np.random.Generator,
+    sharding: jax.sharding.Sharding,
+) -> training.Problem:
+    """Lay out several fits to parts of the same entries, so that they share every look-up.
+
+    Entries of the pool that are no part of a fit have a weight of 0 in it.
+    """
+    order = random.permutation(len(pool))
+    n_entries = batch_size * round_up(-(-len(pool) // batch_size), significant_bits=4)
+    indices = padded(pool.indices[order], np.zeros(len(pool)), n_entries)[0]
+    keys = fibre_keys(pool.indices[order], pool.shape, 0)
+    place_of_key = np.argsort(keys)
+    n_held_out = round_up(max(len(held) if held else 0 for _, held in problems), at_least=32)
+    parts = []
+    for train, held_out in problems:
+        held = held_out if held_out is not None else train.take(np.arange(0))
+        values, weights, is_held_out = np.zeros((3, n_entries), dtype=np.float32)
+        for part, mark in ((train, weights), (held, is_held_out)):
+            found = np.searchsorted(
+                keys, fibre_keys(part.indices, pool.shape, 0), sorter=place_of_key
+            )
+            place = place_of_key[found]
+            values[place], mark[place] = part.values, 1.0
+        parts.append((values, weights, is_held_out, *padded(held.indices, held.values, n_held_out)))
+    place = functools.partial(jax.device_put, device=sharding)
+    values, weights, is_held_out, *validation = (
+        place(np.stack(p)) for p in zip(*parts, strict=True)
+    )
+    return training.Problem(
+        training=Entries(place(indices), values, weights),
+        held_out=is_held_out,
+        validation=Entries(*validation),
+        row_weights=place(layout.row_weights(pool.shape)),
         smoothers=jax.tree.map(place, smoothers),
     )
 

@@ -62,7 +62,11 @@ class Phase(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The data of one fit, on the device."""
+    """The data of one fit, on the device.
+
+    Or of several fits side by side, to parts of the same entries: what differs (values, weights,
+    held-out and validation entries) then has a leading axis of fits, and so have the states.
+    """
 
     training: Entries  # held-out ones are among them, with a weight of 0
     held_out: Array  # (n,): 1 for those
@@ -106,7 +110,7 @@ class Outcome:
 
     parameters: Parameters
     stages: list[Parameters]  # the same after every phase
-    history: dict[str, np.ndarray]  # each (epochs, members)
+    history: dict[str, np.ndarray]  # each (epochs, members), or (epochs, fits, members)
     stopped_early: bool
 
 
@@ -123,7 +127,12 @@ def start(parameters: Parameters, member: Member) -> State:
     )
 
 
-start_all = jax.jit(jax.vmap(start))
+@jax.jit
+def start_all(parameters: Parameters, member: Member) -> State:
+    """Stand at the first step with all members, of one fit or of several."""
+    start_members = jax.vmap(start)
+    several = member.rate_scale.ndim > 1
+    return (jax.vmap(start_members) if several else start_members)(parameters, member)
 
 
 def train(
@@ -153,7 +162,9 @@ def train(
             batches = _shuffled(problem, loop, random)
             key = jax.random.key(random.integers(2**31))
             states, epochs = _run_chunk(states, problem, part, batches, key, loop)
-            chunks.append(jax.tree.map(lambda a, n=n_epochs: np.asarray(a).T[:n], epochs))
+            chunks.append(
+                jax.tree.map(lambda a, n=n_epochs: np.moveaxis(np.asarray(a), -1, 0)[:n], epochs)
+            )
             _refuse_non_finite(chunks[-1], n_done, part)
             n_done += n_epochs
             if on_chunk is not None:
@@ -184,7 +195,7 @@ def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
 
 def _shuffled(problem: Problem, loop: Loop, random: np.random.Generator) -> np.ndarray:
     """Order of the blocks in a chunk: (epochs, batches, blocks per batch)."""
-    n_blocks = problem.training.values.shape[0] // loop.block_size
+    n_blocks = problem.training.indices.shape[0] // loop.block_size
     orders = [random.permutation(n_blocks) for _ in range(loop.epochs_per_chunk)]
     blocks_per_batch = loop.batch_size // loop.block_size
     return np.stack(orders).astype(np.int32).reshape(len(orders), -1, blocks_per_batch)
@@ -196,14 +207,29 @@ def _run_chunk(states: State, problem: Problem, phase: Phase, batches, key, loop
     # apart, so what is the same noise means something else to each.
     keys = jax.random.split(key, batches.shape[:2])
 
-    def run(state: State) -> tuple[State, Epoch]:
-        return jax.lax.scan(
-            lambda state, inputs: _epoch(state, problem, *inputs, loop),
-            state,
-            (phase, batches, keys),
-        )
+    def run_members(states: State, problem: Problem) -> tuple[State, Epoch]:
+        def run(state: State) -> tuple[State, Epoch]:
+            return jax.lax.scan(
+                lambda state, inputs: _epoch(state, problem, *inputs, loop),
+                state,
+                (phase, batches, keys),
+            )
 
-    return jax.vmap(run)(states)
+        return jax.vmap(run)(states)
+
+    if problem.held_out.ndim == 1:
+        return run_members(states, problem)
+    return jax.vmap(run_members, in_axes=(0, _WHAT_DIFFERS))(states, problem)
+
+
+_WHAT_DIFFERS = Problem(
+    training=Entries(None, 0, 0),  # type: ignore[arg-type]
+    held_out=0,  # type: ignore[arg-type]
+    validation=Entries(0, 0, 0),  # type: ignore[arg-type]
+    row_weights=None,  # type: ignore[arg-type]
+    smoothers=None,  # type: ignore[arg-type]
+)
+"""Axes of fits: indices, the padding of rows and smoothers are shared."""
 
 
 def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop: Loop):
@@ -310,7 +336,7 @@ def _validation_losses(
 def _refuse_non_finite(epochs: Epoch, n_done: int, phase: Phase) -> None:
     broken = ~np.isfinite(epochs.elbo)
     if broken.any():
-        epoch = int(np.argmax(broken.any(axis=1)))
+        epoch = int(np.argmax(broken.reshape(len(broken), -1).any(axis=1)))
         rate = float(max(phase.learning_rate[epoch], phase.scale_learning_rate[epoch]))
         raise TrainingError(
             f"training turned non-finite in epoch {n_done + epoch + 1} at learning rate {rate:.2g}: "

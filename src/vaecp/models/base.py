@@ -89,11 +89,23 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         return self._learn(observations)
 
     def _learn(self, observations: Observations) -> Self:
+        standardiser, standardised, random = self._prepared(observations)
+        return self._take_over(
+            observations, standardiser, self._fit_standardised(standardised, random)
+        )
+
+    def _prepared(
+        self, observations: Observations
+    ) -> tuple[Standardiser, Observations, np.random.Generator]:
         standardiser = Standardiser.of(observations.values)
         standardised = observations.with_values(standardiser.apply(observations.values))
         seed = check_random_state(self.random_state).randint(2**31)
-        fitted = self._fit_standardised(standardised, np.random.default_rng(seed))
-        # All at the end: a fit that fails leaves an earlier one as it was.
+        return standardiser, standardised, np.random.default_rng(seed)
+
+    def _take_over(
+        self, observations: Observations, standardiser: Standardiser, fitted: Fitted
+    ) -> Self:
+        """Take over what was learned, all at once: a fit that fails leaves an earlier one."""
         self.n_features_in_ = observations.n_modes
         self.mode_names_ = observations.mode_names
         self.labels_ = observations.labels

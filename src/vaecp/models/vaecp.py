@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -29,10 +30,32 @@ from vaecp.order import ordered_modes
 from vaecp.progress import no_progress, progress_bar
 from vaecp.smoothing import Smoothers, smoothers_for
 from vaecp.starts import cp_starts
+from vaecp.training import Loop, Problem, State
 
 MIN_ENTRIES_TO_VALIDATE = 50
 MAX_HELD_OUT = 100_000
 LEARNED = ("row_mean", "row_log_variance", "prior", "decoder")
+
+
+class Plan(NamedTuple):
+    """All that is decided before training."""
+
+    train: Observations
+    held_out: Observations | None
+    ordered: tuple[bool, ...]
+    smoothers: Smoothers
+    layout: Layout
+    seed: int
+    states: State
+    schedule: recipe.Schedule
+    loop: Loop
+
+    @property
+    def program(self) -> Hashable:
+        """What the compiled program depends on: plans that share it can be trained together."""
+        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(self.states))
+        smoothed = tuple(smoother is not None for smoother in self.smoothers)
+        return shapes, smoothed, self.schedule, self.loop
 
 
 class VAECP(TensorEstimator):
@@ -236,6 +259,24 @@ class VAECP(TensorEstimator):
     def _fit_standardised(
         self, observations: Observations, random: np.random.Generator
     ) -> FittedVAECP:
+        plan = self._plan(observations, random)
+        with self._on_device():
+            problem = recipe.problem(
+                plan.train,
+                plan.held_out,
+                layout=plan.layout,
+                smoothers=plan.smoothers,
+                batch_size=plan.loop.batch_size,
+                random=random,
+                sharding=self._sharding(),
+            )
+            trained = self._train(plan, plan.states, problem, random)
+            return self._judged(plan, trained, random)
+
+    def _plan(
+        self, observations: Observations, random: np.random.Generator, n_entries: int | None = None
+    ) -> Plan:
+        """Decide all that is decided before training; sizes by `n_entries`, if they are given."""
         self._check_settings()
         keep_compiled_programs()
         seed = int(random.integers(2**31))
@@ -243,33 +284,7 @@ class VAECP(TensorEstimator):
         layout = Layout.of(observations.shape)
         ordered = ordered_modes(train) if self.smooth or self.neighbours else ()
         smoothers = smoothers_for(ordered, train.shape, layout) if self.smooth else ()
-        with self._on_device():
-            trained = self._train(train, held_out, layout, smoothers, seed, random)
-            fitted, final = (
-                fitted_from(parameters, trained.history, train, layout, smoothers, seed)
-                for parameters in (trained.judged, trained.final)
-            )
-            fitted = replace(fitted, stopped_early=trained.stopped_early)
-            if held_out is not None:
-                fitted = blended(fitted, held_out)
-                if self.neighbours:
-                    fitted = with_neighbours(fitted, train, held_out, ordered)
-                if self.calibrate:
-                    fitted = calibrated(with_noise_of_rows(fitted, train), held_out)
-                learned = {name: getattr(final, name) for name in LEARNED}
-                fitted = renewed(replace(fitted, **learned), fitted, train, held_out)
-            return calibrated_for_unseen(fitted, train, random) if self.calibrate else fitted
-
-    def _train(
-        self,
-        train: Observations,
-        held_out: Observations | None,
-        layout: Layout,
-        smoothers: Smoothers,
-        seed: int,
-        random: np.random.Generator,
-    ) -> recipe.Trained:
-        n_entries = len(train) + (0 if held_out is None else len(held_out))
+        n_entries = n_entries or len(observations)
         chosen = recipe.choose_size(n_entries, train.shape)
         rank, n_members = self.rank or chosen.rank, self.n_members or chosen.n_members
         batch_size = self.batch_size or recipe.choose_batch_size(n_entries)
@@ -285,8 +300,12 @@ class VAECP(TensorEstimator):
         n_near_cp = recipe.choose_starts_near_cp(
             n_members, share, n_entries, rank * sum(train.shape)
         )
-        starts = cp_starts(train, rank, n_near_cp, layout, smoothers, random) if n_near_cp else ()
-        precisions = np.resize(self.weight_precision, n_members)
+        with self._on_device():
+            starts = (
+                cp_starts(train, rank, n_near_cp, layout, smoothers, random) if n_near_cp else ()
+            )
+            precisions = np.resize(self.weight_precision, n_members)
+            states = recipe.initial_states(seed, precisions, layout, architecture, starts)
         schedule = recipe.Schedule(
             self.max_epochs or recipe.choose_epochs(n_entries, batch_size),
             self.learning_rate,
@@ -295,25 +314,49 @@ class VAECP(TensorEstimator):
             scale_from=self.scale_from,
             finish=0.0 if held_out is None else self.finish,
         )
-        bar = progress_bar("VAECP", schedule.n_epochs_in_all) if self.verbose else no_progress()
-        with bar as on_chunk:
+        loop = recipe.loop_for(n_entries, batch_size, layout, self.n_draws)
+        return Plan(train, held_out, ordered, smoothers, layout, seed, states, schedule, loop)
+
+    def _train(
+        self,
+        plan: Plan,
+        states: State,
+        problem: Problem,
+        random: np.random.Generator,
+    ) -> recipe.Trained:
+        n_epochs = plan.schedule.n_epochs_in_all
+        with progress_bar("VAECP", n_epochs) if self.verbose else no_progress() as on_chunk:
             return recipe.train(
-                recipe.initial_states(seed, precisions, layout, architecture, starts),
-                recipe.problem(
-                    train,
-                    held_out,
-                    layout=layout,
-                    smoothers=smoothers,
-                    batch_size=batch_size,
-                    random=random,
-                    sharding=jax.sharding.SingleDeviceSharding(_device(self.device)),
-                ),
-                schedule,
-                recipe.loop_for(n_entries, batch_size, layout, self.n_draws),
+                states,
+                problem,
+                plan.schedule,
+                plan.loop,
                 random,
                 patience=self.patience,
                 on_chunk=on_chunk,
             )
+
+    def _judged(
+        self, plan: Plan, trained: recipe.Trained, random: np.random.Generator
+    ) -> FittedVAECP:
+        train, held_out = plan.train, plan.held_out
+        fitted, final = (
+            fitted_from(parameters, trained.history, train, plan.layout, plan.smoothers, plan.seed)
+            for parameters in (trained.judged, trained.final)
+        )
+        fitted = replace(fitted, stopped_early=trained.stopped_early)
+        if held_out is not None:
+            fitted = blended(fitted, held_out)
+            if self.neighbours:
+                fitted = with_neighbours(fitted, train, held_out, plan.ordered)
+            if self.calibrate:
+                fitted = calibrated(with_noise_of_rows(fitted, train), held_out)
+            learned = {name: getattr(final, name) for name in LEARNED}
+            fitted = renewed(replace(fitted, **learned), fitted, train, held_out)
+        return calibrated_for_unseen(fitted, train, random) if self.calibrate else fitted
+
+    def _sharding(self) -> jax.sharding.Sharding:
+        return jax.sharding.SingleDeviceSharding(_device(self.device))
 
     def _on_device(self) -> AbstractContextManager:
         return jax.default_device(_device(self.device))
