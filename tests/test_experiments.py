@@ -260,7 +260,7 @@ def test_a_fit_gets_the_same_seed_whichever_settings_it_has(fits, tensor):
 
 def test_scores_are_in_standard_deviations_of_the_training_entries(fits, tensor):
     run = repeat_runs(case_of(tensor), PROTOCOL, {BEST: {"Shifted": (("rank", 3),)}})[0]
-    record = runs.execute(run, tensor)
+    (record,) = runs.execute([run], tensor)
     training, test = runs.parts(run, tensor)
     scaled = (test.values - training.values.mean()) / training.values.std()
     np.testing.assert_allclose(record["rmse"], np.sqrt(np.mean((scaled - 1) ** 2)))
@@ -343,3 +343,26 @@ def test_medians_and_quartiles_are_those_of_the_repeats():
     table = experiments.summarise(table_of(A=[4.0, 1.0, 2.0, 3.0, 5.0])).iloc[0]
     assert (table["median"], table["lower_quartile"], table["upper_quartile"]) == (3, 2, 4)
     assert table["repeats"] == 5
+
+
+def test_folds_of_vaecp_are_fitted_side_by_side_and_measured_apart(monkeypatch, tensor):
+    """Each record must be that of its own fold, though one call fits them all."""
+    from vaecp.models import vaecp_together
+
+    sizes = []
+    together = vaecp_together.fit_together
+    monkeypatch.setattr(
+        vaecp_together,
+        "fit_together",
+        lambda models, parts, pool: sizes.append(len(models)) or together(models, parts, pool),
+    )
+    small = {"hidden": 4, "n_members": 1, "max_epochs": 5, "cp_start": 0.0}
+    case = Case("t", tensor, candidates(["VAECP"], [2], {"VAECP": small}))
+    results = Results()
+    made = fold_runs(case, PROTOCOL, always=True)
+    carry_out(made, {case.data: tensor}, results)
+    assert sizes == [PROTOCOL.folds]
+    records = results.of(made)
+    assert [record["fold"] for record in records] == list(range(PROTOCOL.folds))
+    assert len({record["rmse"] for record in records}) == PROTOCOL.folds
+    assert not any(record["error"] for record in records)

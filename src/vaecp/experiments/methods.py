@@ -24,11 +24,13 @@ class Method:
     build : makes an unfitted estimator from its settings.
     baseline : whether it is given FBCP's rank in the comparison as in the paper.
     weight : a rough cost per entry, which only decides what is started first.
+    side_by_side : whether folds and repeats are fitted together.
     """
 
     build: Callable[..., TensorEstimator]
     baseline: bool = True
     weight: float = 1.0
+    side_by_side: bool = False
 
 
 def _class(module: str, name: str) -> Callable[..., TensorEstimator]:
@@ -47,8 +49,8 @@ def _paper(**settings: Any) -> TensorEstimator:
 
 
 METHODS = {
-    "VAECP": Method(_class("vaecp", "VAECP"), baseline=False, weight=20.0),
-    "VAECP.paper": Method(_paper, baseline=False, weight=30.0),
+    "VAECP": Method(_class("vaecp", "VAECP"), baseline=False, weight=20.0, side_by_side=True),
+    "VAECP.paper": Method(_paper, baseline=False, weight=30.0, side_by_side=True),
     "CPALS": Method(_class("cp", "CPALS"), weight=2.0),
     "NCP": Method(_class("cp", "NCP"), weight=3.0),
     "HOSVD": Method(_class("tucker", "HOSVD")),

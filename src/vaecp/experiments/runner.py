@@ -15,7 +15,7 @@ from vaecp.errors import VaecpError
 from vaecp.experiments.methods import method
 from vaecp.experiments.protocol import Case, Choices, Protocol, choose, fold_runs, repeat_runs
 from vaecp.experiments.results import Results
-from vaecp.experiments.runs import BEST, Run, execute
+from vaecp.experiments.runs import BEST, Run, can_go_together, execute
 from vaecp.observations import Observations
 
 Report = Callable[[dict[str, Any], float], None]
@@ -90,9 +90,16 @@ def carry_out(
         costs = {group[0].work: _cost(group[0], tensors) for group in order}
         try:
             with _progress(title, len(order), sum(costs.values()), show) as report:
-                for record in _records([group[0] for group in order], tensors, jobs):
-                    results.add([_as_run(record, run) for run in groups[record["work"]]])
-                    report(record, costs[record["work"]])
+                for records in _records(_batches([group[0] for group in order]), tensors, jobs):
+                    results.add(
+                        [
+                            _as_run(record, run)
+                            for record in records
+                            for run in groups[record["work"]]
+                        ]
+                    )
+                    for record in records:
+                        report(record, costs[record["work"]])
         finally:
             results.write_table()
 
@@ -126,12 +133,25 @@ def _cost(run: Run, tensors: Mapping[str, Observations]) -> float:
     return method(run.method).weight * len(tensors[run.data]) * (10.0 + rank)
 
 
+def _batches(runs: list[Run]) -> list[list[Run]]:
+    """Put runs that are fitted side by side into one batch."""
+    batches: list[list[Run]] = []
+    for run in runs:
+        for batch in batches:
+            if can_go_together(batch[0], run):
+                batch.append(run)
+                break
+        else:
+            batches.append([run])
+    return batches
+
+
 def _records(
-    runs: list[Run], tensors: Mapping[str, Observations], jobs: int
-) -> Iterator[dict[str, Any]]:
-    if jobs == 1 or len(runs) < 2:
-        for run in runs:
-            yield execute(run, tensors[run.data])
+    batches: list[list[Run]], tensors: Mapping[str, Observations], jobs: int
+) -> Iterator[list[dict[str, Any]]]:
+    if jobs == 1 or len(batches) < 2:
+        for batch in batches:
+            yield execute(batch, tensors[batch[0].data])
         return
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -139,7 +159,7 @@ def _records(
     n_threads = max(1, (os.cpu_count() or 1) // jobs)
     with _environment(n_threads), parallel_config("loky", inner_max_num_threads=n_threads):
         pool: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        made = pool(delayed(_execute_in_worker)(run, tensors[run.data]) for run in runs)
+        made = pool(delayed(_execute_in_worker)(runs, tensors[runs[0].data]) for runs in batches)
         try:
             yield from made
         except TerminatedWorkerError as error:
@@ -149,10 +169,10 @@ def _records(
             ) from error
 
 
-def _execute_in_worker(run: Run, observations: Observations) -> dict[str, Any]:
+def _execute_in_worker(runs: list[Run], observations: Observations) -> list[dict[str, Any]]:
     """Leave Ctrl-C to the parent, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return execute(run, observations)
+    return execute(runs, observations)
 
 
 @contextmanager

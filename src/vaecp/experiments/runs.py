@@ -8,15 +8,16 @@ import os
 import platform
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from vaecp import __version__
-from vaecp.experiments.methods import build
+from vaecp.experiments.methods import build, method
 from vaecp.metrics import summary
 from vaecp.models.base import TensorEstimator
 from vaecp.observations import Observations, Standardiser
@@ -114,29 +115,65 @@ def parts(run: Run, observations: Observations) -> tuple[Observations, Observati
     return next(islice(folds, run.fold, None))
 
 
-def execute(run: Run, observations: Observations) -> dict[str, Any]:
-    """Fit, measure on the held-out entries, and return one record of plain values.
+def can_go_together(run: Run, other: Run) -> bool:
+    """Whether two runs may be fitted side by side: folds or repeats of VAECP, alike otherwise."""
+    if not method(run.method).side_by_side:
+        return False
+    return (run.data, run.method, run.settings) == (other.data, other.method, other.settings)
+
+
+def execute(runs: Sequence[Run], observations: Observations) -> list[dict[str, Any]]:
+    """Fit, measure on the held-out entries, and return a record of plain values for each run.
 
     Scores are in units of the training entries' standard deviation. A fit that fails is a
-    record too, with its message.
+    record too, with its message. Of runs that are fitted together each has its share of the
+    seconds.
     """
-    record = describe(run)
-    training, held_out = parts(run, observations)
+    splits = [parts(run, observations) for run in runs]
+    models = [
+        build(
+            run.method,
+            dict(run.settings),
+            derived_seed(run.seed, "model", run.repeat, *_place(run.fold)),
+        )
+        for run in runs
+    ]
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        error = ""
         try:
-            seed = derived_seed(run.seed, "model", run.repeat, *_place(run.fold))
-            model = build(run.method, dict(run.settings), seed).fit_tensor(training)
-            record["seconds"] = time.perf_counter() - started
-            record |= _measured(model, held_out)
-            if run.comparison == TRAINING:
-                record["history"] = _history(model)
-        except Exception as error:  # anything that a method can do wrong belongs in the table
-            record["seconds"] = time.perf_counter() - started
-            record["error"] = _one_line(f"{type(error).__name__}: {error}")
-    record["warning"] = _one_line("; ".join(dict.fromkeys(str(w.message) for w in caught)))
-    return record
+            _fit(models, [training for training, _ in splits], observations)
+        except Exception as problem:  # anything that a method can do wrong belongs in the table
+            error = _one_line(f"{type(problem).__name__}: {problem}")
+    if error and len(runs) > 1:  # one may have spoilt it for all
+        return [record for run in runs for record in execute([run], observations)]
+    shared = {
+        "seconds": (time.perf_counter() - started) / len(runs),
+        "error": error,
+        "warning": _one_line("; ".join(dict.fromkeys(str(w.message) for w in caught))),
+    }
+    return [
+        describe(run) | ({} if error else _found(run, model, held_out)) | shared
+        for run, model, (_, held_out) in zip(runs, models, splits, strict=True)
+    ]
+
+
+def _fit(
+    models: list[TensorEstimator], parts: list[Observations], observations: Observations
+) -> None:
+    if len(models) == 1:
+        models[0].fit_tensor(parts[0])
+        return
+    from vaecp.models.vaecp import VAECP
+    from vaecp.models.vaecp_together import fit_together
+
+    fit_together([cast(VAECP, model) for model in models], parts, observations)
+
+
+def _found(run: Run, model: TensorEstimator, held_out: Observations) -> dict[str, Any]:
+    history = {"history": _history(model)} if run.comparison == TRAINING else {}
+    return _measured(model, held_out) | history
 
 
 def describe(run: Run) -> dict[str, Any]:

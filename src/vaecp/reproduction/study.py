@@ -70,7 +70,7 @@ QUICK = Study(
     paper_steps=5_000,
     collapse_epochs=20,
     budgets={
-        "VAECP": {"max_epochs": 25, "n_members": 2},
+        "VAECP": {"max_epochs": 40, "n_members": 2},
         "CPALS": {"max_iter": 60, "n_starts": 2},
         "NCP": {"max_iter": 60, "n_starts": 1},
         "HOSVD": {"max_iter": 60},
