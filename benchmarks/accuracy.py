@@ -14,6 +14,8 @@ Runs are appended to docs/results/accuracy.jsonl, one line each, and never repea
 from __future__ import annotations
 
 import argparse
+import functools
+import hashlib
 import json
 import os
 import platform
@@ -98,7 +100,12 @@ def measure(key: dict, args) -> dict:
         location, scale = training.values.mean(), training.values.std()
         unit = Standardiser(-location / scale, 1 / scale)
         prediction, values = prediction.in_units_of(unit), unit.invert(values)
-    return key | summary(prediction, values) | {"seconds": round(seconds, 2), "device": device()}
+    scores = {
+        name: v if np.isfinite(v) else None for name, v in summary(prediction, values).items()
+    }
+    if key["method"] == "SMURFF":  # its spread is that of the mean alone
+        scores |= {name: None for name in scores if name not in ("rmse", "mae")}
+    return key | scores | {"seconds": round(seconds, 2), "device": device()}
 
 
 def device() -> str:
@@ -110,6 +117,17 @@ def device() -> str:
         if first.platform == "cpu"
         else first.device_kind
     )
+
+
+@functools.cache
+def code() -> str:
+    """Tell versions of the library apart: runs of an earlier one are not those of this one."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(vaecp.__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    for path in sorted((Path(vaecp.__file__).parent / "models").glob("vaecp*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def recorded() -> list[dict]:
@@ -132,6 +150,7 @@ def run(args) -> None:
                         "split": split,
                         "settings": given,
                         "seed": args.seed,
+                        "code": code() if method == "VAECP" else "",
                     }
                     if identity(key) in done or time.monotonic() > deadline:
                         continue
@@ -143,7 +162,7 @@ def run(args) -> None:
 
 def identity(row: dict) -> str:
     """What makes a run the same run."""
-    names = ("method", "dataset", "gaps", "split", "settings", "seed")
+    names = ("method", "dataset", "gaps", "split", "settings", "seed", "code")
     return json.dumps([row[name] for name in names], sort_keys=True)
 
 

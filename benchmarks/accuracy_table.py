@@ -37,7 +37,7 @@ def best_settings(rows: list[dict]) -> dict[str, list[dict]]:
     groups: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for row in rows:
         if row["seed"] == 0:
-            groups[row["method"], json.dumps(row["settings"])].append(row)
+            groups[row["method"], json.dumps([row["settings"], row["code"]])].append(row)
     most = {
         method: max(len(group) for (name, _), group in groups.items() if name == method)
         for method in {name for name, _ in groups}
@@ -52,7 +52,7 @@ def best_settings(rows: list[dict]) -> dict[str, list[dict]]:
 
 
 def middle(runs: list[dict], name: str) -> float:
-    values = [run[name] for run in runs]
+    values = [np.nan if run[name] is None else run[name] for run in runs]
     return float(np.mean(values) if runs[0]["dataset"] == "alog" else np.median(values))
 
 
@@ -82,4 +82,4 @@ def _lines(dataset: str, gaps: str, rows: list[dict]) -> list[str]:
 
 
 def _number(value: float, form: str) -> str:
-    return f"{value:{form}}" if np.isfinite(value) and value else ""
+    return f"{value:{form}}" if np.isfinite(value) else ""

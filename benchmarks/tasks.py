@@ -16,7 +16,7 @@ SPLITS = {
     "sugar": range(1000, 1010),
     "alog": range(1, 6),  # the published folds
 }
-"""Seeds that no setting was chosen by."""
+"""Seeds that no setting was chosen by; of alog's folds the first two were looked at."""
 
 GAPS = ("random-20", "random-50", "random-80", "random-95", "fibres", "blocks")
 
@@ -35,6 +35,7 @@ def task(
 ) -> tuple[Observations, Observations]:
     """Return the entries to learn from and the entries to predict."""
     if dataset == "alog":
+        assert gaps == "random-20", "the folds of alog are published as they are"
         return _alog_fold(split, exported)
     tensor = load(dataset, split, exported)
     if gaps.startswith("random-"):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import vaecp
 from vaecp import VAECP
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
 from vaecp.neighbours import DAMPING, HALF_WIDTHS, Neighbourhood, weights_of
 from vaecp.observations import Observations
-from vaecp.order import fibre_keys, ordered_modes
+from vaecp.order import fibre_keys, keys_fit, ordered_modes
 from vaecp.smoothing import (
     latent_of,
     low_pass,
@@ -52,9 +55,9 @@ def test_few_pairs_say_nothing():
     assert ordered_modes(tensor.take(np.arange(0, len(tensor), 17))) == (False, False)
 
 
-def test_a_tensor_with_more_cells_than_64_bits_has_no_order():
-    vast = Observations(np.zeros((3, 4), dtype=np.int64), np.arange(3.0), (2**20,) * 4)
-    assert ordered_modes(vast) == (False,) * 4
+def test_a_tensor_with_more_cells_than_64_bits_is_not_numbered():
+    assert keys_fit((2**20, 2**20, 2**20))
+    assert not keys_fit((2**20,) * 4)
 
 
 def test_keys_of_a_fibre_are_consecutive():
@@ -166,7 +169,7 @@ def test_features_are_averages_of_windows():
 
 def test_an_entry_is_not_its_own_neighbour():
     errors, found = neighbourhood()
-    features, _ = found.features(found.indices, own=found.errors)
+    features, _ = found.features(found.indices)
     expected = [
         [by_hand(errors, *entry, width, without_own=True) for width in HALF_WIDTHS]
         for entry in found.indices
@@ -214,10 +217,77 @@ def test_smooth_rows_predict_smooth_data_better(fits):
     assert errors[True] < 0.95 * errors[False]
 
 
-def test_a_missing_neighbourhood_widens_the_interval(fits):
-    """Far from observed entries a prediction cannot lean on neighbours."""
-    train, _, _ = fits
-    inside = (train.indices[:, 0] == 3) & (train.indices[:, 1] >= 20) & (train.indices[:, 1] < 45)
-    model = VAECP(**SMALL.get_params()).fit_tensor(train.take(np.flatnonzero(~inside)))
-    middle, edge = model.predict_at(np.array([[3, 32], [3, 20]])).std
-    assert middle >= edge
+@pytest.fixture(scope="module")
+def wandering():
+    """Fibres that wander along the second mode, each its own way: rows cannot tell, neighbours can."""
+    random = np.random.default_rng(0)
+    walks = np.cumsum(random.normal(size=(30, 60)), axis=1)
+    array = walks - walks.mean(axis=1, keepdims=True) + 0.1 * random.normal(size=walks.shape)
+    array[3, 20:45] = np.nan
+    train, test = Observations.from_array(array).split(0.2, 0)
+    settings = SMALL.get_params() | {"rank": 2, "max_epochs": 60}
+    return VAECP(**settings).fit_tensor(train), train, test
+
+
+def test_neighbours_correct_what_rows_cannot_tell(wandering):
+    model, _, test = wandering
+    assert model.fitted_.near
+    alone = replace(model.fitted_, near={})
+    values = model.standardiser_.apply(test.values)
+    errors = [np.std(values - f.predict_mean(test.indices)) for f in (model.fitted_, alone)]
+    assert errors[0] < 0.6 * errors[1]
+
+
+def test_far_from_neighbours_an_interval_is_wider(wandering):
+    """In the middle of a block of gaps there is nothing to lean on."""
+    model, _, test = wandering
+    middle = model.predict_at(np.array([[3, 32]])).std[0]
+    assert middle > 1.3 * np.median(model.predict_at(test.indices).std)
+
+
+def test_an_observed_entry_is_corrected_by_its_neighbours_alone(wandering):
+    model, train, _ = wandering
+    changed = dict(model.fitted_.near)
+    changed["errors"] = changed["errors"].copy()
+    place = int(np.flatnonzero((changed["indices"] == train.indices[50]).all(axis=1))[0])
+    changed["errors"][place] += 100.0
+    other = replace(model.fitted_, near=changed)
+    entry = train.indices[50:51]
+    np.testing.assert_allclose(
+        other.predict_mean(entry), model.fitted_.predict_mean(entry), rtol=1e-5
+    )
+
+
+def test_a_model_with_neighbours_comes_back_from_a_file(wandering, tmp_path):
+    model, _, test = wandering
+    again = vaecp.load(vaecp.save(model, tmp_path / "model.vaecp"))
+    np.testing.assert_array_equal(
+        again.predict_at(test.indices).mean, model.predict_at(test.indices).mean
+    )
+    np.testing.assert_array_equal(
+        again.predict_at(test.indices).std, model.predict_at(test.indices).std
+    )
+
+
+def test_a_wavelength_without_any_entry_is_read_off_its_neighbours():
+    tensor = spectra(20, 60)
+    hidden = tensor.indices[:, 1] == 30
+    model = VAECP(**SMALL.get_params()).fit_tensor(tensor.take(np.flatnonzero(~hidden)))
+    prediction = model.predict_at(tensor.indices[hidden])
+    errors = prediction.mean - tensor.values[hidden]
+    assert np.sqrt(np.mean(errors**2)) < 0.3 * tensor.values[hidden].std()
+    beside = model.predict_at(tensor.indices[tensor.indices[:, 1] == 31])
+    assert prediction.ignorance_std.mean() > beside.ignorance_std.mean()
+    assert np.mean(np.abs(errors) < prediction.interval(0.9)[1] - prediction.mean) > 0.7
+
+
+def test_an_unseen_wavelength_is_like_the_seen_ones():
+    tensor = spectra(20, 60)
+    model = VAECP(**SMALL.get_params()).fit_tensor(tensor)
+    average = np.mean([table.mean(axis=0) for table in model.fitted_.row_mean[1][:, :-1]], axis=0)
+    np.testing.assert_allclose(
+        model.fitted_.row_mean[1][:, -1].mean(axis=0), average, rtol=1e-4, atol=1e-5
+    )
+    unseen = model.predict_at(np.array([[2, -1]]))
+    seen = model.predict_at(np.array([[2, 30]]))
+    assert unseen.std[0] > 3 * seen.std[0]

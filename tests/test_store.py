@@ -103,7 +103,7 @@ def rewrite(path, **changes) -> None:
 
 def test_another_schema_is_refused_with_the_remedy(saved):
     rewrite(saved, schema=99)
-    with pytest.raises(ModelFileError, match=r"schema 99, but this version reads 1"):
+    with pytest.raises(ModelFileError, match=r"schema 99, but this version reads 2"):
         vaecp.load(saved)
 
 

@@ -252,3 +252,26 @@ def test_coordinates_outside_the_tensor_are_refused(fitted):
         fitted.predict_at([[0, 8, 0]])
     with pytest.raises(ValueError, match=r"indices\[0, 0\] is -2"):
         fitted.predict_at([[-2, 0, 0]])
+
+
+def test_the_only_entry_of_a_row_is_never_held_out():
+    from vaecp.models.vaecp import _held_out
+
+    random = np.random.default_rng(0)
+    dense = np.argwhere(np.ones((20, 15)))
+    single = np.column_stack([np.arange(20, 80), random.integers(15, size=60)])
+    indices = np.concatenate([dense, single])
+    tensor = Observations(indices, random.normal(size=len(indices)), (80, 15))
+    train, held_out = _held_out(tensor, 0.1, 0)
+    assert len(held_out) == 36
+    assert len(train) + len(held_out) == len(tensor)
+    assert len(np.unique(train.indices[:, 0])) == 80
+    assert not {tuple(i) for i in train.indices} & {tuple(i) for i in held_out.indices}
+
+
+def test_a_table_in_which_every_row_has_one_entry_holds_nothing_out():
+    from vaecp.models.vaecp import _held_out
+
+    rows = np.arange(60)
+    tensor = Observations(np.column_stack([rows, rows]), rows.astype(float), (60, 60))
+    assert _held_out(tensor, 0.1, 0) == (tensor, None)

@@ -31,34 +31,32 @@ class Neighbourhood:
     modes: tuple[int, ...]
     shape: tuple[int, ...]
 
-    def features(self, indices: np.ndarray, *, own: np.ndarray | None = None):
+    def features(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Windowed averages (n, modes x widths) of the errors around entries, and their support.
 
-        `own` are the errors of the asked entries themselves, when they are among the observed
-        ones: they are left out. The support is 0 without neighbours and near 1 with many.
+        An entry is not its own neighbour, observed or not. The support is 0 without neighbours
+        and near 1 with many.
         """
         parts = [
-            self._of_chunk(
-                indices[first : first + CHUNK], None if own is None else own[first : first + CHUNK]
-            )
+            self._of_chunk(indices[first : first + CHUNK])
             for first in range(0, max(len(indices), 1), CHUNK)
         ]
         averages, support = (np.concatenate(part) for part in zip(*parts, strict=True))
         return averages, support
 
-    def _of_chunk(self, indices: np.ndarray, own: np.ndarray | None):
+    def _of_chunk(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         known = np.all(indices >= 0, axis=1)
+        inside = np.where(known[:, None], indices, 0)
         averages, supports = [], []
         for mode, fibres in zip(self.modes, self._fibres, strict=True):
-            keys = fibre_keys(np.where(known[:, None], indices, 0), self.shape, mode)
-            row = np.where(known, indices[:, mode], 0)
+            keys, row = fibre_keys(inside, self.shape, mode), inside[:, mode]
+            own_total, own_count = fibres.between(keys, keys)
             count = np.zeros(len(indices))
             for half_width in HALF_WIDTHS:
                 first = keys - np.minimum(half_width, row)
                 last = keys + np.minimum(half_width, self.shape[mode] - 1 - row)
                 total, count = fibres.between(first, last)
-                if own is not None:
-                    total, count = total - own, count - 1
+                total, count = total - own_total, count - own_count
                 averages.append(np.where(known, total / (count + DAMPING), 0.0))
             supports.append(np.where(known, count / (count + DAMPING), 0.0))
         return np.stack(averages, axis=1), np.mean(supports, axis=0)

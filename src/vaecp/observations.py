@@ -49,7 +49,7 @@ class Standardiser:
         scale = unit * float(np.sqrt(np.mean((centred / unit) ** 2)))
         # Rounding leaves a spread of about one unit in the last place on constant values.
         rounding = 4 * np.finfo(np.float64).eps * abs(location)
-        return cls(location, scale if scale > rounding else 0.0)
+        return cls(location, scale) if scale > rounding else cls(float(values[0]), 0.0)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         centred = np.asarray(values, dtype=np.float64) - self.location

@@ -70,4 +70,5 @@ def _follows_order(observations: Observations, mode: int) -> bool:
     doubt = np.hypot(
         *(part.std() / (part.mean() + 1e-12) / len(part) ** 0.5 for part in (near, far))
     )
+    doubt += n_rows**-0.5  # fibres may be alike, and then rows are all that chance had a say in
     return bool(near.mean() * (1 + 2 * doubt) < ORDERED_BELOW * far.mean())

@@ -26,6 +26,8 @@ TOTAL_STEPS = 10_000
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 FINISHING_RATE = 0.1
 ENTRIES_PER_NUMBER = 4
+MAX_NUMBERS = 100_000_000
+"""Of all rows of all members: training holds about eight arrays of so many."""
 INITIAL_POSTERIOR_STD = 0.05
 RATE_SCALE_FROM_CP = 0.3
 
@@ -70,11 +72,13 @@ def choose_size(n_entries: int, shape: tuple[int, ...]) -> Size:
     """
     sparse = n_entries < 0.05 * np.prod(np.array(shape, dtype=float))
     rich = n_entries >= 300 * sum(shape)
-    return Size(
-        rank=64 if sparse or rich else 40,
-        hidden=128 if sparse else 64,
-        n_members=8 if sparse or n_entries < 20_000 else 4,
-    )
+    rank = 64 if sparse or rich else 40
+    n_members = 8 if sparse or n_entries < 20_000 else 4
+    while n_members > 1 and rank * n_members * sum(shape) > MAX_NUMBERS:
+        n_members //= 2
+    while rank > 8 and rank * sum(shape) > MAX_NUMBERS:
+        rank //= 2
+    return Size(rank, 128 if sparse else 64, n_members)
 
 
 def choose_starts_near_cp(n_members: int, share: float, n_entries: int, n_numbers: int) -> int:

@@ -40,11 +40,12 @@ Smoothers = tuple[Smoother | None, ...]
 
 def smoothers_for(ordered: tuple[bool, ...], shape: tuple[int, ...], layout: Layout) -> Smoothers:
     """Lay out cosines for the ordered modes."""
-    if not any(ordered):
+    smoothed = [is_ordered and n <= MAX_ROWS for is_ordered, n in zip(ordered, shape, strict=True)]
+    if not any(smoothed):
         return ()
     return tuple(
-        _cosines(n_rows, size) if is_ordered and n_rows <= MAX_ROWS else None
-        for is_ordered, n_rows, size in zip(ordered, shape, layout.sizes, strict=True)
+        _cosines(n_rows, size) if is_smoothed else None
+        for is_smoothed, n_rows, size in zip(smoothed, shape, layout.sizes, strict=True)
     )
 
 

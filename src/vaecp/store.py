@@ -21,7 +21,7 @@ from vaecp.files import whole_file
 from vaecp.models.base import TensorEstimator
 from vaecp.observations import Standardiser
 
-SCHEMA = 1
+SCHEMA = 2
 ESTIMATORS = {
     "VAECP": "vaecp.models.vaecp",
     "CPALS": "vaecp.models.cp",

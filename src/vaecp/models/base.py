@@ -46,6 +46,10 @@ class Fitted(ABC):
         """Return the means of `predict`, to the bit; override where they are cheaper alone."""
         return self.predict(indices).mean
 
+    def knows_empty_rows(self, mode: int) -> bool:
+        """Whether rows of a mode are known from others, though no entry of theirs was observed."""
+        return False
+
     def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
         """Draw n values of each entry; methods that know how entries vary together override."""
         return self.predict(indices).sample(n, random)
@@ -111,8 +115,10 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         self.labels_ = observations.labels
         self.value_name_ = observations.value_name
         self.observed_rows_ = tuple(
-            np.bincount(column, minlength=size) > 0
-            for column, size in zip(observations.indices.T, observations.shape, strict=True)
+            (np.bincount(column, minlength=size) > 0) | fitted.knows_empty_rows(mode)
+            for mode, (column, size) in enumerate(
+                zip(observations.indices.T, observations.shape, strict=True)
+            )
         )
         self.standardiser_ = standardiser
         self.fitted_ = fitted

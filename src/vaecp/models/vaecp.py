@@ -33,7 +33,7 @@ from vaecp.starts import cp_starts
 from vaecp.training import Loop, Problem, State
 
 MIN_ENTRIES_TO_VALIDATE = 50
-MAX_HELD_OUT = 100_000
+MIN_HELD_OUT, MAX_HELD_OUT = 5, 100_000
 LEARNED = ("row_mean", "row_log_variance", "prior", "decoder")
 
 
@@ -120,7 +120,8 @@ class VAECP(TensorEstimator):
     finish : at the end, so large a part of training is run once more on all entries, those
         held out included, in small steps.
     patience : stop after this many epochs without a better validation RMSE; None never.
-    calibrate : whether held-out entries scale the standard deviations.
+    calibrate : whether held-out entries give the size and the shape of errors, and training
+        entries how noisy each row is.
     random_state : seed. The same seed on the same device gives the same bits.
     verbose : show a progress bar.
     device : a JAX device, or its kind such as "cpu" or "gpu"; None leaves it to JAX.
@@ -351,8 +352,9 @@ class VAECP(TensorEstimator):
                 fitted = with_neighbours(fitted, train, held_out, plan.ordered)
             if self.calibrate:
                 fitted = calibrated(with_noise_of_rows(fitted, train), held_out)
-            learned = {name: getattr(final, name) for name in LEARNED}
-            fitted = renewed(replace(fitted, **learned), fitted, train, held_out)
+            if plan.schedule.n_finish:
+                learned = {name: getattr(final, name) for name in LEARNED}
+                fitted = renewed(replace(fitted, **learned), fitted, train, held_out)
         return calibrated_for_unseen(fitted, train, random) if self.calibrate else fitted
 
     def _sharding(self) -> jax.sharding.Sharding:
@@ -373,6 +375,7 @@ class VAECP(TensorEstimator):
             ("scale_from", 0 <= self.scale_from <= 1, "a fraction from 0 to 1"),
             ("weight_precision", np.min(self.weight_precision) >= 0, "a number from 0"),
             ("validation_fraction", 0 <= self.validation_fraction < 1, "a fraction below 1"),
+            ("finish", 0 <= self.finish <= 1, "a fraction from 0 to 1"),
         )
         for name, holds, rule in rules:
             if not holds:
@@ -382,10 +385,21 @@ class VAECP(TensorEstimator):
 def _held_out(
     observations: Observations, fraction: float, seed: int
 ) -> tuple[Observations, Observations | None]:
+    """Hold entries out, but never the only entry of a row: nothing would be learned of it."""
     n_held_out = min(round(fraction * len(observations)), MAX_HELD_OUT)
-    if len(observations) < MIN_ENTRIES_TO_VALIDATE or not n_held_out:
+    if len(observations) < MIN_ENTRIES_TO_VALIDATE:
         return observations, None
-    return observations.split(n_held_out / len(observations), seed)
+    order = np.random.default_rng(seed).permutation(len(observations))
+    can_go = np.ones(len(order), dtype=bool)
+    for mode in range(observations.n_modes):
+        _, first = np.unique(observations.indices[order, mode], return_index=True)
+        can_go[first] = False
+    held_out = order[can_go][:n_held_out]
+    if len(held_out) < MIN_HELD_OUT:
+        return observations, None
+    stays = np.ones(len(order), dtype=bool)
+    stays[held_out] = False
+    return observations.take(np.flatnonzero(stays)), observations.take(np.sort(held_out))
 
 
 def _device(device: Any) -> Any:

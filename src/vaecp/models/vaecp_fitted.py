@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +39,7 @@ class FittedVAECP(Fitted):
     std_scale: float
     error_weights: np.ndarray  # of Gaussians with the scales below: the shape of the errors
     error_scales: np.ndarray
+    smoothed: tuple[int, ...]  # modes whose rows vary smoothly
     near: dict[str, np.ndarray]  # what neighbours tell, see `vaecp_judging`; empty where nothing
     seed: int
     history: dict[str, np.ndarray] = field(repr=False)
@@ -67,6 +69,10 @@ class FittedVAECP(Fitted):
         calibrated = np.sort(self.predict(indices).sample(n, random), axis=0)
         ranks = np.argsort(np.argsort(joint, axis=0), axis=0)
         return np.take_along_axis(calibrated, ranks, axis=0)
+
+    def knows_empty_rows(self, mode: int) -> bool:
+        """In a smoothed mode a row lies between its neighbours."""
+        return mode in self.smoothed
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
@@ -126,6 +132,13 @@ class FittedVAECP(Fitted):
         return ensemble, layout, np.where(indices < 0, unseen, indices)
 
 
+class Table(NamedTuple):
+    """Rows of one mode, on the host: (members, rows, rank) arrays."""
+
+    mean: np.ndarray
+    log_variance: np.ndarray
+
+
 def fitted_from(
     parameters: Parameters,
     history: dict[str, np.ndarray],
@@ -140,19 +153,18 @@ def fitted_from(
         rows = _rows_of_members(parameters, smoothers, layout)
     rows, prior, decoder = jax.tree.map(np.asarray, (rows, parameters.prior, parameters.decoder))
     n_members = len(decoder.bias)
-
-    def per_mode(table: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:
-        tables = []
-        for mode, (offset, n_rows) in enumerate(zip(layout.offsets, train.shape, strict=True)):
-            unseen = np.bincount(train.indices[:, mode], minlength=n_rows + 1) == 0
-            rows = np.pad(table[:, offset : offset + n_rows], ((0, 0), (0, 1), (0, 0)))
-            rows[:, unseen] = prior[:, [mode % prior.shape[1]]]
-            tables.append(rows)
-        return tuple(tables)
-
+    smoothed = tuple(mode for mode, smoother in enumerate(smoothers) if smoother is not None)
+    tables = []
+    for mode, (offset, n_rows) in enumerate(zip(layout.offsets, train.shape, strict=True)):
+        own = Table(*(table[:, offset : offset + n_rows] for table in rows))
+        seen = np.bincount(train.indices[:, mode], minlength=n_rows) > 0
+        if mode in smoothed:
+            tables.append(_with_population(own, seen))
+        else:
+            tables.append(_with_prior(own, seen, Table(*(a[:, mode % a.shape[1]] for a in prior))))
     return FittedVAECP(
-        row_mean=per_mode(rows.mean, prior.mean),
-        row_log_variance=per_mode(rows.log_variance, prior.log_variance),
+        row_mean=tuple(table.mean for table in tables),
+        row_log_variance=tuple(table.log_variance for table in tables),
         prior=prior._asdict(),
         decoder={k: v for k, v in decoder._asdict().items() if v is not None},
         member_weights=np.full(n_members, 1 / n_members, dtype=np.float32),
@@ -161,9 +173,43 @@ def fitted_from(
         std_scale=1.0,
         error_weights=np.ones(1),
         error_scales=np.ones(1),
+        smoothed=smoothed,
         near={},
         seed=seed,
         history=history,
+    )
+
+
+def _with_prior(rows: Table, seen: np.ndarray, prior: Table) -> Table:
+    """Add the row of unseen labels: it is the prior, and so are rows without entries."""
+    known = np.append(seen, False)
+    return Table(
+        *(
+            np.where(known[:, None], np.pad(table, ((0, 0), (0, 1), (0, 0))), unknown[:, None])
+            for table, unknown in zip(rows, prior, strict=True)
+        )
+    )
+
+
+def _with_population(rows: Table, seen: np.ndarray) -> Table:
+    """Add the row of unseen labels of a smoothed mode, and widen rows without entries.
+
+    The latent rows of such a mode are frequencies, so their prior is not that of a row: an
+    unseen label is like the seen ones. A row without entries lies between its neighbours, as
+    surely as seen rows lie between theirs, and less so the further away these are.
+    """
+    mean, variance = rows.mean, np.exp(rows.log_variance)
+    average = mean[:, seen].mean(axis=1, keepdims=True)
+    spread = mean[:, seen].var(axis=1, keepdims=True) + variance[:, seen].mean(
+        axis=1, keepdims=True
+    )
+    between = 0.5 * (mean[:, :-2] + mean[:, 2:]) - mean[:, 1:-1]
+    roughness = np.mean(between**2, axis=1, keepdims=True)
+    distance = np.abs(np.arange(len(seen))[:, None] - np.flatnonzero(seen)).min(axis=1)
+    variance = variance + distance[:, None] ** 2 * roughness
+    return Table(
+        np.concatenate([mean, average], axis=1),
+        np.log(np.concatenate([variance, spread], axis=1) + 1e-30),
     )
 
 

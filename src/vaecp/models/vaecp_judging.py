@@ -67,7 +67,7 @@ def with_neighbours(
         return fitted
     near = _errors_at(fitted, train, held_out, modes)
     own = near["errors"][len(train) :]
-    features, support = _neighbourhood(near, train.shape).features(held_out.indices, own=own)
+    features, support = _neighbourhood(near, train.shape).features(held_out.indices)
     weights = weights_of(features, own)
     if weights is None:
         return fitted
@@ -152,8 +152,7 @@ def calibrated(fitted: FittedVAECP, held_out: Observations) -> FittedVAECP:
     alone = held_out.values - prediction.mean
     errors = alone
     if fitted.near:
-        own = fitted.near["errors"][-len(held_out) :]
-        features, _ = fitted._neighbourhood.features(held_out.indices, own=own)
+        features, _ = fitted._neighbourhood.features(held_out.indices)
         errors = alone - features @ fitted.near["weights"]
     shape, scale = fitted_mixture(errors / prediction.std)
     # Without neighbours the spread is larger by as much as they take away from it.
