@@ -130,19 +130,13 @@ def execute(runs: Sequence[Run], observations: Observations) -> list[dict[str, A
     seconds.
     """
     splits = [parts(run, observations) for run in runs]
-    models = [
-        build(
-            run.method,
-            dict(run.settings),
-            derived_seed(run.seed, "model", run.repeat, *_place(run.fold)),
-        )
-        for run in runs
-    ]
+    models: list[TensorEstimator] = []
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         error = ""
         try:
+            models = [_model(run) for run in runs]
             _fit(models, [training for training, _ in splits], observations)
         except Exception as problem:  # anything that a method can do wrong belongs in the table
             error = _one_line(f"{type(problem).__name__}: {problem}")
@@ -153,10 +147,17 @@ def execute(runs: Sequence[Run], observations: Observations) -> list[dict[str, A
         "error": error,
         "warning": _one_line("; ".join(dict.fromkeys(str(w.message) for w in caught))),
     }
+    if error:
+        return [describe(run) | shared for run in runs]
     return [
-        describe(run) | ({} if error else _found(run, model, held_out)) | shared
+        describe(run) | _found(run, model, held_out) | shared
         for run, model, (_, held_out) in zip(runs, models, splits, strict=True)
     ]
+
+
+def _model(run: Run) -> TensorEstimator:
+    seed = derived_seed(run.seed, "model", run.repeat, *_place(run.fold))
+    return build(run.method, dict(run.settings), seed)
 
 
 def _fit(
