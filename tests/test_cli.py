@@ -175,7 +175,7 @@ def test_a_text_among_numbers_is_unseen_and_leaves_the_numbers_as_they_are(shelf
         ("user,day\nann,1\n", "has no column 'week', which the model needs: it has 'user', 'day'"),
         ("user,week,mean\nann,1,2\n", "has a column 'mean' already"),
         ("user,week\n", "has a header but no rows"),
-        ("user,week\n,1\n", "label of mode 'user' in row 0 is missing"),
+        ("user,week\n,1\n", "label of mode 'user' in line 2 is missing"),
     ],
 )
 def test_bad_queries_get_one_line_and_no_output(asked, shelf, source, tmp_path, text, line):
@@ -350,10 +350,10 @@ BAD_INPUT = {
     "a duplicate": ("in.csv", "a,b,y\np,q,1\np,q,2\n", "listed more than once"),
     "one mode": ("in.csv", "a,y\np,1\n", "a tensor needs two or more"),
     "nothing observed": ("in.csv", "a,b,y\np,q,\n", "at least one is needed"),
-    "a missing label": ("in.csv", "a,b,y\np,q,1\n,q,2\n", "the label of mode 'a' in row 1"),
+    "a missing label": ("in.csv", "a,b,y\np,q,1\n,q,2\n", "the label of mode 'a' in line 3"),
     "an entry beyond the shape": ("in.tns", "# shape: 1 1\n2 1 3\n", "mode 0 has size 1"),
     "a file of the wrong kind": ("in.npz", "a,b,y\n", "is not a .npz archive"),
-    "an unknown kind": ("in.xlsx", "x", "the suffix '.xlsx' is unknown"),
+    "an unknown kind": ("in.txt", "x", "the suffix '.txt' is unknown"),
     "an empty file": ("in.csv", "", "is empty"),
 }
 
@@ -381,7 +381,7 @@ def test_a_constant_tensor_is_filled_with_its_constant(asked, tmp_path):
 @pytest.mark.parametrize(
     ("output", "line"),
     [
-        ("out.xlsx", "the suffix '.xlsx' is unknown"),
+        ("out.xlsx", "out.xlsx: is a spreadsheet: use .csv"),
         ("nowhere/out.csv", "does not exist: create it"),
         ("in.csv", "is the input, which is not overwritten"),
     ],

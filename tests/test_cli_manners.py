@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import vaecp
 from vaecp import cli
 from vaecp.commands import suggestions
+from vaecp.holdout import check_on_held_out
+from vaecp.observations import Observations
 from vaecp.progress import progress_bar, watched
 
 runner = CliRunner()
@@ -181,6 +183,19 @@ def test_a_person_at_a_terminal_sees_the_steps_and_the_time_left(table, monkeypa
     assert "Fitting 6 x 5 x 4" in outcome.stderr
     assert "left:" in outcome.stderr
     assert "Fitting" not in outcome.stdout
+
+
+def test_the_check_of_a_report_reports_how_far_it_is():
+    data = Observations.from_array(np.arange(24.0).reshape(6, 4))
+    units = set()
+    with watched(lambda done, total, unit: units.add(unit)):
+        check_on_held_out(vaecp.VAECP(rank=1, hidden=2, n_members=1, max_epochs=4), data)
+    assert "epochs" in units
+
+
+def test_a_wrong_option_points_to_the_help_of_its_command(table):
+    outcome = run("complete", table, "-o", "x.csv", "--rank", "many")
+    assert outcome.stderr.endswith(". Try 'vaecp complete --help'.\n")
 
 
 # ---- interruptions and refusals --------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import sys
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from vaecp.errors import FormatError, MissingExtraError, ObservationError
+from vaecp.files import whole_file
 from vaecp.formats import check_writable, read, write
 from vaecp.observations import Observations
 
@@ -216,15 +218,78 @@ def test_a_parquet_index_with_names_counts_as_columns(tmp_path):
     assert read(tmp_path / "t.parquet").mode_names == ("a", "b")
 
 
+@pytest.mark.parametrize(
+    ("european", "same"),
+    [
+        ("who;nm;y\nann;290,5;-1,25\nbob;300;\n", "who,nm,y\nann,290.5,-1.25\nbob,300,\n"),
+        ('"a, b";"c";"y"\np;q;1\n', '"a, b",c,y\np,q,1\n'),
+        ("a;b;y\np;q;1.5\n", "a,b,y\np,q,1.5\n"),
+    ],
+)
+def test_semicolons_and_decimal_commas_are_read_as_spreadsheets_write_them(
+    tmp_path, european, same
+):
+    given_ = read(table(tmp_path, european))
+    expected = read(table(tmp_path, same))
+    assert entries(given_) == entries(expected)
+    assert given_.mode_names == expected.mode_names
+    assert [mode.tolist() for mode in given_.labels] == [mode.tolist() for mode in expected.labels]
+
+
+def test_a_wide_european_header_holds_numbers_with_decimal_commas(tmp_path):
+    back = read(table(tmp_path, "who;290,5;300,5\nann;1,5;2\nbob;;3\n"), wide="nm")
+    assert back.labels[1].tolist() == [290.5, 300.5]
+    np.testing.assert_array_equal(back.to_array(), [[1.5, 2], [np.nan, 3]])
+
+
+def test_semicolons_in_the_names_of_columns_do_not_separate(tmp_path):
+    assert read(table(tmp_path, "a;x,b;y,v\np,q,1\n")).mode_names == ("a;x", "b;y")
+
+
+def test_a_wide_table_names_the_line_of_a_bad_value(tmp_path):
+    path = table(tmp_path, "who,290,300\nann,1,2\nbob,3,high\n")
+    with pytest.raises(ObservationError, match="has 'high' in line 3"):
+        read(path, wide="nm")
+
+
+def test_gaps_do_not_shift_the_lines_of_duplicates(tmp_path):
+    path = table(tmp_path, "a,b,y\nr,s,\np,q,1\nr,q,\np,q,2\n")
+    with pytest.raises(ObservationError, match="line 3 and line 5"):
+        read(path)
+
+
+def test_a_misspelt_name_is_answered_with_the_file_beside_it(tmp_path):
+    table(tmp_path, "a,b,y\np,q,1\n")
+    with pytest.raises(FormatError, match=r"no such file: did you mean .*table\.csv\?$"):
+        read(tmp_path / "tabel.csv")
+
+
+def test_a_spreadsheet_and_a_folder_are_told_apart_from_unknown_files(tmp_path):
+    with pytest.raises(FormatError, match=r"is a spreadsheet: use \.csv"):
+        read(tmp_path / "book.xlsx")
+    with pytest.raises(FormatError, match="is a folder: name a file"):
+        read(tmp_path)
+
+
+def test_an_error_while_writing_names_the_file_that_was_asked_for(tmp_path):
+    target = tmp_path / "out.csv"
+    with pytest.raises(OSError, match="No space left") as caught, whole_file(target) as temporary:
+        raise OSError(errno.ENOSPC, "No space left on device", str(temporary))
+    assert caught.value.filename == str(target)
+
+
 BAD_TABLES = {
-    "a value that is no number": ("a,b,y\np,q,1\np,r,high\n", "'y' has 'high' in row 1: values"),
-    "an infinite value": ("a,b,y\np,q,inf\n", "'y' is inf in row 0: values must be finite"),
-    "a duplicate": ("a,b,y\np,q,1\np,q,2\n", "a=p, b=q is listed more than once .*duplicates="),
-    "a missing label": ("a,b,y\np,q,1\n,q,2\n", "label of mode 'a' in row 1 is missing"),
+    "a value that is no number": ("a,b,y\np,q,1\np,r,high\n", "'y' has 'high' in line 3: values"),
+    "an infinite value": ("a,b,y\np,q,inf\n", "'y' is inf in line 2: values must be finite"),
+    "a duplicate": (
+        "a,b,y\np,q,1\np,q,2\n",
+        "a=p, b=q is listed more than once .line 2 and line 3.: .*--duplicates mean",
+    ),
+    "a missing label": ("a,b,y\np,q,1\n,q,2\n", "label of mode 'a' in line 3 is missing"),
     "no observed entry": ("a,b,y\np,q,\n", "no entry of the 1 x 1 tensor is observed"),
     "no rows": ("a,b,y\n", "has a header but no rows"),
     "one mode": ("a,y\np,1\n", r"leaves 1 mode\(s\) beside the value 'y'"),
-    "another separator": ("a;b;y\np;q;1\n", "needs two or more separated by commas"),
+    "another separator": ("a b y\np q 1\n", "needs two or more separated by commas"),
     "no header": ("1,2,3\n4,5,6\n", r"first line \(1, 2, 3\) holds numbers"),
     "columns of one name": ("a,a,y\np,q,1\n", "columns 1 and 2 are both called 'a'"),
     "a column without a name": (",b,y\n0,q,1\n", "column 1 has no name"),
@@ -420,7 +485,7 @@ def test_a_truncated_file_gets_one_line_with_the_kinds(tmp_path, suffix, part):
         read(path)
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "data", "data.gz", ".csv"])
+@pytest.mark.parametrize("name", ["data.txt", "data", "data.gz", ".csv"])
 def test_an_unknown_suffix_is_answered_with_the_kinds(tmp_path, name):
     for act in (read, check_writable):
         with pytest.raises(FormatError, match=r"suffix.*\.csv, \.tsv, \.parquet"):

@@ -84,7 +84,9 @@ def test_absent_zero_observes_what_is_not_listed_but_not_the_gaps():
 
 def test_duplicates_are_refused_kept_or_averaged():
     table = pd.DataFrame({"a": ["p", "p", "q"], "b": [1, 1, 2], "y": [1.0, 3.0, 5.0]})
-    with pytest.raises(ObservationError, match=r"a=p, b=1 is listed .*rows 0 and 1\).*duplicates="):
+    with pytest.raises(
+        ObservationError, match=r"a=p, b=1 is listed .*row 0 and row 1\).*duplicates="
+    ):
         Observations.from_table(table, ["a", "b"], "y")
     kept = Observations.from_table(table, ["a", "b"], "y", duplicates="keep")
     assert kept.values.tolist() == [1, 3, 5]

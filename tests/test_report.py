@@ -24,6 +24,7 @@ from vaecp.report import model_report
 from vaecp.report.notable import most_surprising, most_uncertain
 from vaecp.report.numbers import label_texts, share_shown, shown, size_shown
 from vaecp.report.page import json_for_script
+from vaecp.report.settings import settings_of
 from vaecp.report.words import summary
 
 pytest.importorskip("plotly")
@@ -261,6 +262,14 @@ def test_thinning_keeps_small_modes_whole_and_both_ends():
     assert [len(rows) for rows in kept] == [3, 100, 100]
     assert all(rows[0] == 0 for rows in kept)
     assert [rows[-1] for rows in kept] == [2, 99_999, 499]
+
+
+def test_settings_name_what_the_method_chose(data):
+    model = clone(METHODS[0]).fit_tensor(data)
+    given = dict(settings_of(model))
+    chosen = dict(settings_of(model.set_params(rank=None, n_members=None)))
+    assert (given["rank"], given["n_members"]) == ("2", "2")
+    assert chosen["rank"] == chosen["n_members"] == "2, chosen by the method"
 
 
 def test_a_tensor_too_vast_to_list_has_a_page(tmp_path):

@@ -26,8 +26,6 @@ from vaecp.commands.printing import (
     as_json,
     kept_warnings,
     print_summary,
-    reporting,
-    silenced,
     text_of,
     working,
 )
@@ -59,7 +57,10 @@ class OneLineErrors(TyperGroup):
             if usage is None:  # a bug, which is shown
                 raise
             message = usage()  # empty where the help has been printed instead
-            code = _complain(f"{message} Try 'vaecp --help'.") if message else 2
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context else "vaecp"
+            stop = "" if message.endswith((".", "?")) else "."
+            code = _complain(f"{message}{stop} Try '{command} --help'.") if message else 2
         sys.exit(code)
 
     def invoke(self, ctx: Any) -> Any:
@@ -152,7 +153,10 @@ def complete(
             help="Another method than VAECP, such as CPALS.", autocompletion=suggestions.method
         ),
     ] = None,
-    rank: Annotated[int | None, typer.Option(min=1, help="Width of the latent rows.")] = None,
+    rank: Annotated[
+        int | None,
+        typer.Option(min=1, help="Width of the latent rows: chosen from the data by default."),
+    ] = None,
     seed: Seed = 0,
     coverage: Coverage = 0.9,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
@@ -170,23 +174,23 @@ def complete(
     observations = reading.read(source)
     check_holds(observations, output)
     from vaecp.completion import complete as complete_tensor
+    from vaecp.progress import reporting, silenced
 
     started = time.perf_counter()
-    with (
-        kept_warnings(printing) as warned,
-        working(f"Fitting {text_of(observations.shape)}", printing),
-    ):
-        result = complete_tensor(observations, reporting(model), coverage)
-        silenced(result.model)
-        if save is not None:
-            from vaecp.store import save as save_model
+    with kept_warnings(printing) as warned:
+        with working(f"Fitting {text_of(observations.shape)}", printing):
+            result = complete_tensor(observations, reporting(model), coverage)
+            silenced(result.model)
+            if save is not None:
+                from vaecp.store import save as save_model
 
-            save_model(result.model, save)
-        write_completion(result, output)
+                save_model(result.model, save)
+            write_completion(result, output)
         if page is not None:
             from vaecp.report import model_report
 
-            model_report(result.model, page, observations, check=check, coverage=coverage)
+            with working(f"Checking for {page}" if check else f"Writing {page}", printing):
+                model_report(result.model, page, observations, check=check, coverage=coverage)
     seconds = round(time.perf_counter() - started, 2)
     summary = {"input": source, "output": output, "model": save, "report": page}
     account = _account(result, coverage)

@@ -43,6 +43,10 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         # Some writers make files that only their owner may read.
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
+    except OSError as error:
+        if error.filename is None or Path(error.filename) != temporary:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # the name that was given
     finally:
         temporary.unlink(missing_ok=True)
 

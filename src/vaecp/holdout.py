@@ -6,7 +6,6 @@ import time
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -19,6 +18,7 @@ from vaecp.models.base import TensorEstimator
 from vaecp.models.cp import CPALS
 from vaecp.observations import Observations, Standardiser
 from vaecp.prediction import Prediction
+from vaecp.progress import reporting
 
 MEAN = "the mean of all values"
 MASKED_CP = "masked CP"
@@ -85,7 +85,7 @@ def check_on_held_out(
         )
     training, held_out = _split(observations, fraction, random_state)
     name = type(model).__name__
-    rivals: dict[str, TensorEstimator] = {name: cast(TensorEstimator, clone(model))}
+    rivals: dict[str, TensorEstimator] = {name: reporting(clone(model))}
     if name != "CPALS":
         rivals[MASKED_CP] = CPALS(random_state=random_state)
     predictions, seconds = {}, {}

@@ -6,7 +6,7 @@ are positions in the sorted list of distinct labels; an unknown label has code -
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,20 @@ import pandas as pd
 from vaecp.errors import LabelTypeError, ObservationError
 
 UNSEEN = -1
+Place = Callable[[int], str]
+"""Says in words where the row with this number is found, for errors."""
+
 MOST_NAMES = 30
+
+
+def row_number(row: int) -> str:
+    """Count the rows from 0, as Python does."""
+    return f"row {row}"
+
+
+def place_in(index: pd.Index) -> Place:
+    """Name rows as a table does: one that was read from a text file counts its lines."""
+    return lambda row: f"{index.name or 'row'} {index[row]}"
 
 
 def columns_of(keys: Any) -> list[np.ndarray]:
@@ -46,9 +59,11 @@ def columns_of(keys: Any) -> list[np.ndarray]:
     return [table[:, mode] for mode in range(table.shape[1])]
 
 
-def encode(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+def encode(
+    column: np.ndarray, name: str, place: Place = row_number
+) -> tuple[np.ndarray, np.ndarray]:
     """Return int32 codes and the sorted distinct labels of one mode."""
-    column = _checked(column, name)
+    column = _checked(column, name, place)
     if column.dtype.kind in "iu" and column.size:
         low, high = int(column.min()), int(column.max())
         # A table of presence is linear in the entries; hashing is several times slower.
@@ -67,9 +82,11 @@ def encode(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     return codes.astype(np.int32), np.asarray(labels)
 
 
-def lookup(column: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
+def lookup(
+    column: np.ndarray, labels: np.ndarray, name: str, place: Place = row_number
+) -> np.ndarray:
     """Return the code of every label in `column`, -1 for those that `labels` lacks."""
-    column = _checked(column, name)
+    column = _checked(column, name, place)
     if column.dtype.kind != labels.dtype.kind and "O" in (column.dtype.kind, labels.dtype.kind):
         column, labels = column.astype(object), labels.astype(object)
     return pd.Index(labels).get_indexer(pd.Index(column)).astype(np.int32)
@@ -95,10 +112,10 @@ def _column_from_list(values: list) -> np.ndarray:
     return column
 
 
-def _checked(column: np.ndarray, name: str) -> np.ndarray:
+def _checked(column: np.ndarray, name: str, place: Place = row_number) -> np.ndarray:
     """Return the column with a tight dtype, or say which row breaks which rule."""
     if column.dtype.kind == "O":
-        column = _tightened(column, name)
+        column = _tightened(column, name, place)
     if column.dtype.kind == "c":
         raise ObservationError(f"Complex data not supported: labels of mode {name!r} are complex.")
     if column.dtype.kind == "f":
@@ -106,19 +123,19 @@ def _checked(column: np.ndarray, name: str) -> np.ndarray:
         if bad.any():
             row = int(np.argmax(bad))
             raise ObservationError(
-                f"Input X contains NaN or infinity: the label of mode {name!r} in row {row} is "
+                f"Input X contains NaN or infinity: the label of mode {name!r} in {place(row)} is "
                 f"{column[row]}; every entry needs a label in every mode, so fill it in or drop "
                 "the row."
             )
     if column.dtype.kind == "M" and np.isnat(column).any():
-        raise _missing(name, int(np.argmax(np.isnat(column))))
+        raise _missing(name, place(int(np.argmax(np.isnat(column)))))
     return column
 
 
-def _tightened(column: np.ndarray, name: str) -> np.ndarray:
+def _tightened(column: np.ndarray, name: str, place: Place) -> np.ndarray:
     missing = pd.isna(column)
     if missing.any():
-        raise _missing(name, int(np.argmax(missing)))
+        raise _missing(name, place(int(np.argmax(missing))))
     kind = pd.api.types.infer_dtype(column, skipna=False)
     if kind in {"integer", "floating", "mixed-integer-float", "boolean", "datetime64", "datetime"}:
         tight = pd.Series(column).infer_objects()
@@ -131,20 +148,20 @@ def _tightened(column: np.ndarray, name: str) -> np.ndarray:
     for row, label in enumerate(column):
         if type(label) is not type(first):
             raise LabelTypeError(
-                f"mode {name!r} has labels of mixed type: row 0 has {first!r} "
-                f"({type(first).__name__}) and row {row} has {label!r} ({type(label).__name__}); "
+                f"mode {name!r} has labels of mixed type: {place(0)} has {first!r} "
+                f"({type(first).__name__}) and {place(row)} has {label!r} ({type(label).__name__}); "
                 "the argument must be all string or all number in one mode."
             )
         if not isinstance(label, Hashable):
             raise LabelTypeError(
-                f"mode {name!r} has the label {label!r} ({type(label).__name__}) in row {row}, "
+                f"mode {name!r} has the label {label!r} ({type(label).__name__}) in {place(row)}, "
                 "which cannot be hashed: the argument must be a string, a number, a date or a tuple."
             )
     return column
 
 
-def _missing(name: str, row: int) -> ObservationError:
+def _missing(name: str, place: str) -> ObservationError:
     return ObservationError(
-        f"Input X contains NaN: the label of mode {name!r} in row {row} is missing; every entry "
+        f"Input X contains NaN: the label of mode {name!r} in {place} is missing; every entry "
         "needs a label in every mode, so fill it in or drop the row."
     )

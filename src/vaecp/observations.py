@@ -11,7 +11,7 @@ import pandas as pd
 
 from vaecp.errors import ObservationError
 from vaecp.extras import require
-from vaecp.labels import columns_of, encode
+from vaecp.labels import Place, columns_of, encode, place_in, row_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -264,12 +264,13 @@ class Observations:
                 raise ObservationError(
                     f"the table has no column {column!r}: it has {', '.join(map(repr, table.columns))}."
                 )
+        place = place_in(table.index)
         codes, labels = (
-            zip(*(encode(table[name].to_numpy(), str(name)) for name in modes), strict=True)
+            zip(*(encode(table[name].to_numpy(), str(name), place) for name in modes), strict=True)
             if len(modes)
             else ((), ())
         )
-        values = _numbers(table[value], value)
+        values = _numbers(table[value], value, place)
         known = ~np.isnan(values)
         indices = np.stack(codes, axis=1) if codes else np.empty((len(values), 0), dtype=np.int32)
         observations = cls(
@@ -279,7 +280,7 @@ class Observations:
             tuple(modes),
             labels,
             value,
-        ).settle_duplicates(duplicates)
+        ).settle_duplicates(duplicates, lambda row: place(int(np.flatnonzero(known)[row])))
         return (
             observations if absent == "unknown" else observations.with_absent_zero(indices[~known])
         )
@@ -416,7 +417,7 @@ class Observations:
                 f"{MAX_DENSE_ENTRIES:,} that are listed densely: predict the entries you need."
             )
 
-    def settle_duplicates(self, duplicates: Duplicates) -> Observations:
+    def settle_duplicates(self, duplicates: Duplicates, place: Place = row_number) -> Observations:
         """Refuse, keep or average entries that are listed more than once."""
         _check_choice("duplicates", duplicates, get_args(Duplicates))
         if duplicates == "keep":
@@ -434,9 +435,9 @@ class Observations:
             for mode, name in enumerate(self.mode_names)
         )
         raise ObservationError(
-            f"the entry at {names} is listed more than once (observed rows "
-            f"{int(first[group[second]])} and {second}): name a column that tells them apart as a "
-            'further mode, or pass duplicates="mean" or "keep".'
+            f"the entry at {names} is listed more than once ({place(int(first[group[second]]))} and "
+            f"{place(second)}): name a column that tells them apart as a further mode, or pass "
+            '--duplicates mean or keep (duplicates="mean" or "keep").'
         )
 
 
@@ -467,21 +468,21 @@ def _check_bounds(indices: np.ndarray, shape: tuple[int, ...]) -> None:
             )
 
 
-def _numbers(column: Any, name: str) -> np.ndarray:
+def _numbers(column: Any, name: str, place: Place) -> np.ndarray:
     """The column as float64, or the place of the first cell that is no number."""
     numbers: Any = pd.to_numeric(column, errors="coerce")
     broken = numbers.isna() & ~column.isna()
     if broken.any():
         row = int(np.argmax(broken.to_numpy()))
         raise ObservationError(
-            f"column {name!r} has {column.iloc[row]!r} in row {row}: values must be numbers, and "
+            f"column {name!r} has {column.iloc[row]!r} in {place(row)}: values must be numbers, and "
             "empty where unknown."
         )
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise ObservationError(
-            f"column {name!r} is {values[row]} in row {row}: values must be finite, and empty "
+            f"column {name!r} is {values[row]} in {place(row)}: values must be finite, and empty "
             "where unknown."
         )
     return values

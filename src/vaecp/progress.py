@@ -34,6 +34,20 @@ def is_watched() -> bool:
     return _WATCHER.get() is not None
 
 
+def reporting(model: Any) -> Any:
+    """Ask a method that reports only when asked to do so, if anyone watches."""
+    return model.set_params(verbose=True) if is_watched() and _may_report(model) else model
+
+
+def silenced(model: Any) -> Any:
+    """Undo `reporting`, so that a saved model does not draw bars where it is used."""
+    return model.set_params(verbose=False) if _may_report(model) else model
+
+
+def _may_report(model: Any) -> bool:
+    return "verbose" in model.get_params()
+
+
 def report(done: int, total: int, unit: str) -> None:
     """Say that `done` of at most `total` steps are over."""
     watcher = _WATCHER.get()

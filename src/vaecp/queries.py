@@ -10,7 +10,7 @@ import pandas as pd
 from vaecp.errors import FormatError
 from vaecp.formats.common import is_text
 from vaecp.formats.tables import is_number, labels_of_column
-from vaecp.labels import UNSEEN, lookup
+from vaecp.labels import UNSEEN, lookup, place_in
 from vaecp.models.base import TensorEstimator
 
 ADDED = ("mean", "std", "low", "high")
@@ -56,16 +56,16 @@ def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:
 
 def _codes(column: Any, labels: np.ndarray, name: str) -> np.ndarray:
     """Find a column of labels among those that the model knows, in their type."""
-    values = column.to_numpy()
+    values, place = column.to_numpy(), place_in(column.index)
     texts = values.dtype.kind in "OUT" and all(isinstance(value, str) for value in values)
     if not texts:
-        return lookup(values, labels, name)
+        return lookup(values, labels, name, place)
     values = values.astype(object)
     values[values == ""] = None
     if is_text(labels) or (values == None).any():  # noqa: E711
-        return lookup(values, labels, name)
+        return lookup(values, labels, name, place)
     if labels.dtype.kind == "M":
-        return lookup(pd.to_datetime(column, errors="coerce").to_numpy(), labels, name)
+        return lookup(pd.to_datetime(column, errors="coerce").to_numpy(), labels, name, place)
     # A text that is no number is not among the numbers, and leaves the others as they are.
     codes = np.full(len(values), UNSEEN, dtype=np.int32)
     numeric = np.array([is_number(text) for text in values], dtype=bool)

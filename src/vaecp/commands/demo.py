@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vaecp.commands.options import Printing
-from vaecp.commands.printing import as_json, print_summary, reporting, working
+from vaecp.commands.printing import as_json, print_summary, working
 
 if TYPE_CHECKING:
     from vaecp.models.base import TensorEstimator
@@ -20,6 +20,7 @@ def demonstrate(model: TensorEstimator, output: Path, seed: int, printing: Print
     """Fit, check, write and say what came out."""
     from vaecp import demo as story
     from vaecp.models.cp import CPALS
+    from vaecp.progress import reporting
 
     with working("Immune responses", printing):
         result = story.run(reporting(model), {"masked CP": CPALS(random_state=seed)}, seed)

@@ -94,22 +94,6 @@ def working(message: str, printing: Printing) -> Iterator[None]:
             yield
 
 
-def reporting(model: Any) -> Any:
-    """Ask a method that reports only when asked to do so, if anyone watches."""
-    from vaecp.progress import is_watched
-
-    return model.set_params(verbose=True) if is_watched() and _may_report(model) else model
-
-
-def silenced(model: Any) -> Any:
-    """Undo `reporting`, so that a saved model does not draw bars where it is used."""
-    return model.set_params(verbose=False) if _may_report(model) else model
-
-
-def _may_report(model: Any) -> bool:
-    return "verbose" in model.get_params()
-
-
 @contextmanager
 def kept_warnings(printing: Printing) -> Iterator[list[str]]:
     """Collect warnings as lines: shown to people on standard error, else left to the caller."""

@@ -83,7 +83,10 @@ def _header(ctx: typer.Context) -> list[str]:
         return []
     try:
         with Path(str(source)).expanduser().open(encoding="utf-8-sig", newline="") as file:
-            return next(csv.reader(file, delimiter=separator), [])
+            first = file.readline()
+            # As spreadsheets write it where the comma is the decimal sign.
+            separator = ";" if ";" in first and "," not in first else separator
+            return next(csv.reader([first], delimiter=separator), [])
     except (OSError, UnicodeDecodeError):
         return []
 

@@ -6,6 +6,7 @@ What each kind can hold is said in its own module.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ _HOMES = {
     ".tns.gz": "frostt",
     ".nc": "netcdf",
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 
 
@@ -147,6 +149,12 @@ def suffix_of(path: Path) -> str:
     for suffix in _HOMES:
         if name.endswith(suffix) and name != suffix:
             return suffix
+    if path.is_dir():
+        raise FormatError(f"{path}: is a folder: name a file; {SUPPORTED}.")
+    if path.suffix.lower() in SPREADSHEETS:
+        raise FormatError(
+            f"{path}: is a spreadsheet: use .csv, which they open and save; {SUPPORTED}."
+        )
     found = f"the suffix {path.suffix!r} is unknown" if path.suffix else "there is no suffix"
     raise FormatError(f"{path}: {found}: {SUPPORTED}.")
 
@@ -155,9 +163,18 @@ def _check_present(path: Path) -> None:
     if path.is_dir():
         raise FormatError(f"{path}: is a folder: name a file; {SUPPORTED}.")
     if not path.exists():
-        raise FormatError(f"{path}: no such file: check the name; {SUPPORTED}.")
+        raise FormatError(f"{path}: no such file: {_advice(path)}")
     if not path.stat().st_size:
         raise FormatError(f"{path}: is empty: write it again; {SUPPORTED}.")
+
+
+def _advice(path: Path) -> str:
+    """Name the file beside it that was probably meant."""
+    names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    alike = difflib.get_close_matches(path.name, names, n=1, cutoff=0.8)
+    if alike:
+        return f"did you mean {path.with_name(alike[0])}?"
+    return f"check the name; {SUPPORTED}."
 
 
 def _require_table(path: Path, what: str) -> None:

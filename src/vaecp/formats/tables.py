@@ -2,7 +2,8 @@
 
 In `.csv` and `.tsv` the first line names the columns. Labels that all look like numbers
 become numbers, except codes with leading zeros ("007"), which stay text. An empty value
-(or NA, NaN, null, None) is a gap. `.parquet` keeps the type of every column.
+(or NA, NaN, null, None) is a gap. A `.csv` may be separated by semicolons, as spreadsheets
+write it where the comma is the decimal sign; a cell like 12,4 is then 12.4. `.parquet` keeps the type of every column.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from vaecp.observations import Observations
 
 GAPS = {"", "na", "n/a", "<na>", "nan", "null", "none"}
 _SEPARATORS = {".csv": (",", "commas"), ".tsv": ("\t", "tabs")}
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)")
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -98,7 +100,9 @@ def _lengthened(
             f"{len(kept)} for labels and {len(header)} for values: name the label columns with "
             "modes, and choose a name that none of them has."
         )
-    long = frame.melt(id_vars=list(kept), value_vars=header, var_name=name, value_name=value)
+    long = frame.melt(
+        id_vars=list(kept), value_vars=header, var_name=name, value_name=value, ignore_index=False
+    )
     return long, (*kept, name), value
 
 
@@ -166,15 +170,18 @@ def is_text_kind(path: Path) -> bool:
 
 
 def _read_text(path: Path) -> pd.DataFrame:
-    separator = _SEPARATORS[path.suffix.lower()][0]
     kind = f"a table in UTF-8 text{_separator_hint(path)}"
     with damaged_means(path, kind):
         with path.open(encoding="utf-8-sig", newline="") as file:
+            separator = separator_of(path, file.readline())
+            file.seek(0)
             names = tuple(next(csv.reader(file, delimiter=separator), ()))
+        if separator == ";":
+            names = tuple(map(_with_point, names))
         _check_names(names, path)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
+            frame = pd.read_csv(
                 path,
                 sep=separator,
                 header=0,
@@ -185,6 +192,22 @@ def _read_text(path: Path) -> pd.DataFrame:
                 low_memory=False,
                 encoding="utf-8-sig",
             )
+    # Errors name the place as an editor shows it: the header is line 1.
+    frame.index = pd.RangeIndex(2, len(frame) + 2, name="line")
+    return frame.map(_with_point) if separator == ";" else frame
+
+
+def separator_of(path: Path, header: str) -> str:
+    """Return what separates the columns of a .csv or .tsv with this first line."""
+    separator = _SEPARATORS[path.suffix.lower()][0]
+    cells = re.sub('"[^"]*"', "", header.strip()).split(";")
+    # A comma that is no decimal sign separates, and the semicolons belong to names.
+    no_commas = all("," not in cell or _DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+    return ";" if separator == "," and len(cells) > 1 and no_commas else separator
+
+
+def _with_point(text: str) -> str:
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
 
 
 def _separator_hint(path: Path) -> str:

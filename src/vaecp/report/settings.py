@@ -14,7 +14,11 @@ PACKAGES = ("jax", "numpy", "scipy", "scikit-learn", "tensorly", "plotly")
 
 def settings_of(model: TensorEstimator) -> list[tuple[str, str]]:
     """Return every parameter of the estimator, and how the fit ended."""
-    rows = [(name, _text(value)) for name, value in sorted(model.get_params(deep=False).items())]
+    chosen = _chosen(model)
+    rows = [
+        (name, f"{chosen[name]}, chosen by the method" if name in chosen else _text(value))
+        for name, value in sorted(model.get_params(deep=False).items())
+    ]
     for attribute, words in (
         ("n_iter_", "steps that were run"),
         ("converged_", "converged"),
@@ -44,6 +48,19 @@ def code_to_repeat(model: TensorEstimator) -> str:
         f"model = vaecp.{model!r}\n"
         "result = vaecp.complete(observations, model)"
     )
+
+
+def _chosen(model: TensorEstimator) -> dict[str, int]:
+    """Return what the method took where it was left to choose, as far as its results show it."""
+    left_open = {name for name, value in model.get_params(deep=False).items() if value is None}
+    found = {}
+    widths = {factor.shape[1] for factor in getattr(model, "factors_", None) or ()}
+    if len(widths) == 1:
+        found["rank"] = widths.pop()
+    history = getattr(model, "history_", {})
+    if "member" in history:
+        found["n_members"] = len(set(history["member"]))
+    return {name: value for name, value in found.items() if name in left_open}
 
 
 def _text(value: Any) -> str:

@@ -50,10 +50,10 @@ function colours() {
   };
 }
 
-function axis(title, more = {}) {
+function axis(title, more = {}, standoff = 8) {
   const c = colours();
   return {
-    title: { text: plain(shortened(title, 40)), standoff: 8 }, automargin: true, gridcolor: c.grid,
+    title: { text: plain(shortened(title, 40)), standoff }, automargin: true, gridcolor: c.grid,
     zerolinecolor: c.line, linecolor: c.line, tickcolor: c.line, fixedrange: isNarrow(), ...more,
   };
 }

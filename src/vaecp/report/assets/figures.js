@@ -109,7 +109,7 @@ function loadingTraces(number, component) {
       ...(half === null ? {} : { error_y: { type: "data", array: half, color: c.ink, thickness: 1.2, width: names.length > 40 ? 0 : 3 } }) });
   }
   const ticks = isNumeric ? { type: mode.dates ? "date" : isLogarithmic(x) ? "log" : "linear" }
-    : { type: "linear", ...labelTicks(names, null, isNarrow() ? 10 : 14, 12) };
+    : { type: "linear", ...labelTicks(names, null, isNarrow() ? 10 : 14) };
   return [traces, { xaxis: axis(mode.name, ticks), yaxis: axis("loading", { zeroline: true }) }];
 }
 

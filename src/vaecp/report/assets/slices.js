@@ -90,7 +90,7 @@ function heatMap(id, z, text, range, colorscale, title) {
     type: "heatmap", z, text, zmin: range[0], zmax: range[1], colorscale, hoverongaps: true,
     hovertemplate: "%{text}<extra></extra>",
     colorbar: {
-      orientation: "h", x: 0.5, y: 1.01, yanchor: "bottom", ypad: 0, thickness: 9, outlinewidth: 0, nticks: isNarrow() ? 4 : 6, tickangle: 0,
+      orientation: "h", x: 0.5, y: 1.03, yanchor: "bottom", ypad: 0, thickness: 9, outlinewidth: 0, nticks: isNarrow() ? 4 : 6, tickangle: 0,
       tickfont: { size: 11 }, title: { text: plain(shortened(title, 32)), side: "top" },
     },
   }, {
@@ -99,7 +99,7 @@ function heatMap(id, z, text, range, colorscale, title) {
     xaxis: axis(DATA.modes[across].name,
       { ...labelTicks(GRID.labels[across], GRID.numbers[across], room), range: [-0.5, GRID.sizes[across] - 0.5] }),
     yaxis: axis(DATA.modes[down].name,
-      { ...labelTicks(GRID.labels[down], GRID.numbers[down], 16), tickangle: 0, range: [GRID.sizes[down] - 0.5, -0.5] }),
+      { ...labelTicks(GRID.labels[down], GRID.numbers[down], 16), tickangle: 0, range: [GRID.sizes[down] - 0.5, -0.5], ticklabelstandoff: 2 }, 20),
   }];
 }
 
