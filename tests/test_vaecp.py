@@ -275,3 +275,19 @@ def test_a_table_in_which_every_row_has_one_entry_holds_nothing_out():
     rows = np.arange(60)
     tensor = Observations(np.column_stack([rows, rows]), rows.astype(float), (60, 60))
     assert _held_out(tensor, 0.1, 0) == (tensor, None)
+
+
+def test_a_member_that_runs_wild_where_nothing_is_held_out_has_no_say(fitted, table):
+    """One row far off is enough, even if no held-out entry is in it."""
+    from dataclasses import replace
+
+    from vaecp.models.vaecp_judging import blended
+
+    keys, values = table
+    observations = Observations.from_keys(keys, fitted.standardiser_.apply(values))
+    held_out = observations.take(np.flatnonzero(observations.indices[:, 0] != 2))
+    rows = [table.copy() for table in fitted.fitted_.row_mean]
+    best = int(np.argmax(blended(fitted.fitted_, held_out).member_weights))
+    rows[0][best, 2] *= 100.0
+    wild = replace(fitted.fitted_, row_mean=tuple(rows))
+    assert blended(wild, held_out).member_weights[best] == 0

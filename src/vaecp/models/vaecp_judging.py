@@ -17,6 +17,8 @@ from vaecp.observations import Observations
 MIN_ENTRIES_TO_CALIBRATE = 30
 PULLS = np.geomspace(1e-3, 10, 9)
 N_FOLDS = 5
+N_CELLS = 20_000
+REACH = 3.0
 NOISE_ROUNDS = 5
 MAX_ENTRIES_FOR_NOISE = 200_000
 
@@ -26,25 +28,38 @@ def blended(fitted: FittedVAECP, held_out: Observations) -> FittedVAECP:
 
     Non-negative least squares, with a pull towards equal weights whose strength is found by
     cross-validation: members that are far off lose their say, members that are alike share it.
+    A member that runs wild somewhere in the tensor has no say, however well it does elsewhere.
     """
     ensemble, layout, indices = fitted._at(held_out.indices)
     means = predictive.member_means(ensemble.parameters, layout, indices).astype(np.float64)
-    values = held_out.values
+    tame = _tame(fitted, held_out)
+    weights = np.zeros(len(tame))
+    weights[tame] = _best_blend(means[:, tame], held_out.values)
+    return replace(fitted, member_weights=weights.astype(np.float32))
+
+
+def _tame(fitted: FittedVAECP, held_out: Observations) -> np.ndarray:
+    """Which members stay within reach of the values all over the tensor; all, if none does."""
+    random = np.random.default_rng(fitted.seed)
+    cells = np.stack([random.integers(n, size=N_CELLS) for n in held_out.shape], axis=1)
+    ensemble, layout, indices = fitted._at(cells.astype(np.int32))
+    reached = np.abs(predictive.member_means(ensemble.parameters, layout, indices)).max(axis=0)
+    tame = reached <= REACH * np.abs(held_out.values).max()
+    return tame if tame.any() else np.ones_like(tame)
+
+
+def _best_blend(means: np.ndarray, values: np.ndarray) -> np.ndarray:
     fold = np.arange(len(values)) % N_FOLDS
 
     def error(pull: float) -> float:
-        return sum(
-            np.sum(
-                (values - means @ _blend(means[fold != out], values[fold != out], pull))[
-                    fold == out
-                ]
-                ** 2
-            )
-            for out in range(N_FOLDS)
-        )
+        total = 0.0
+        for out in range(N_FOLDS):
+            weights = _blend(means[fold != out], values[fold != out], pull)
+            total += np.sum((values[fold == out] - means[fold == out] @ weights) ** 2)
+        return total
 
     pull = PULLS[-1] if len(values) < 10 * N_FOLDS else min(PULLS, key=error)
-    return replace(fitted, member_weights=_blend(means, values, pull).astype(np.float32))
+    return _blend(means, values, pull)
 
 
 def _blend(means: np.ndarray, values: np.ndarray, pull: float) -> np.ndarray:
