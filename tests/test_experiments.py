@@ -366,3 +366,17 @@ def test_folds_of_vaecp_are_fitted_side_by_side_and_measured_apart(monkeypatch, 
     assert [record["fold"] for record in records] == list(range(PROTOCOL.folds))
     assert len({record["rmse"] for record in records}) == PROTOCOL.folds
     assert not any(record["error"] for record in records)
+
+
+def test_repeated_entries_are_fitted_one_fold_after_the_other(monkeypatch, tensor):
+    """Side by side, repeats of a cell would overwrite each other."""
+    from vaecp.models import vaecp_together
+
+    monkeypatch.setattr(vaecp_together, "fit_together", lambda *_: pytest.fail("side by side"))
+    repeated = tensor.take(np.append(np.arange(len(tensor)), np.arange(5)))
+    small = {"hidden": 4, "n_members": 1, "max_epochs": 5, "cp_start": 0.0}
+    case = Case("t", repeated, candidates(["VAECP"], [2], {"VAECP": small}))
+    results = Results()
+    made = fold_runs(case, PROTOCOL, always=True)
+    carry_out(made, {case.data: repeated}, results)
+    assert not any(record["error"] for record in results.of(made))

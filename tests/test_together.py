@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vaecp import VAECP
-from vaecp.models.vaecp_together import fit_together
+from vaecp.models.vaecp_together import can_share, fit_together
 from vaecp.observations import Observations
 
 
@@ -74,3 +74,10 @@ def test_models_of_different_rank_are_trained_apart(folds):
     models = [model(0, max_epochs=5), model(0, rank=2, max_epochs=5)]
     fit_together(models, [parts[0][0], parts[1][0]], pool)
     assert [fitted.factors_[0].shape for fitted in models] == [(12, 3), (12, 2)]
+
+
+def test_repeated_entries_cannot_be_told_apart_by_their_coordinates(folds):
+    pool, _ = folds
+    assert can_share(pool)
+    assert not can_share(pool.take(np.append(np.arange(len(pool)), 0)))
+    assert not can_share(Observations(np.zeros((1, 4), dtype=np.int64), np.ones(1), (2**20,) * 4))

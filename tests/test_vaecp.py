@@ -167,10 +167,19 @@ def test_members_near_cp_do_no_harm_where_the_data_are_cp(table):
     assert model.score(keys[held_out], values[held_out]) > 0.95
 
 
-def test_members_that_are_far_off_lose_their_say(fitted):
-    weights = fitted.fitted_.member_weights
+def test_members_that_are_far_off_lose_their_say(fitted, table):
+    from dataclasses import replace
+
+    from vaecp.models.vaecp_judging import blended
+
+    keys, values = table
+    held_out = Observations.from_keys(keys, fitted.standardiser_.apply(values))
+    decoder = dict(fitted.fitted_.decoder)
+    decoder["mean_bias"] = decoder["mean_bias"] + np.array([0.0, 1.0], dtype=np.float32)
+    weights = blended(replace(fitted.fitted_, decoder=decoder), held_out).member_weights
     assert weights.sum() == pytest.approx(1)
-    assert (weights >= 0).all()
+    assert weights[0] > 0.9
+    assert weights[1] >= 0
 
 
 def test_an_entry_of_which_no_label_is_known_is_as_uncertain_as_the_values(fitted, table):

@@ -163,13 +163,14 @@ def _model(run: Run) -> TensorEstimator:
 def _fit(
     models: list[TensorEstimator], parts: list[Observations], observations: Observations
 ) -> None:
-    if len(models) == 1:
-        models[0].fit_tensor(parts[0])
-        return
     from vaecp.models.vaecp import VAECP
-    from vaecp.models.vaecp_together import fit_together
+    from vaecp.models.vaecp_together import can_share, fit_together
 
-    fit_together([cast(VAECP, model) for model in models], parts, observations)
+    if len(models) > 1 and can_share(observations):
+        fit_together([cast(VAECP, model) for model in models], parts, observations)
+        return
+    for model, part in zip(models, parts, strict=True):
+        model.fit_tensor(part)
 
 
 def _found(run: Run, model: TensorEstimator, held_out: Observations) -> dict[str, Any]:

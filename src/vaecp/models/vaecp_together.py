@@ -16,17 +16,26 @@ import numpy as np
 from vaecp import recipe
 from vaecp.models.vaecp import VAECP, Plan
 from vaecp.observations import Observations, Standardiser
+from vaecp.order import fibre_keys, keys_fit
 
 MAX_NUMBERS = 2_000_000_000
 """Of values and weights side by side: more would not fit the memory of one device."""
 
 
+def can_share(pool: Observations) -> bool:
+    """Whether parts of a tensor can be told apart by their coordinates alone."""
+    if not keys_fit(pool.shape):
+        return False
+    keys = fibre_keys(pool.indices, pool.shape, 0)
+    return len(np.unique(keys)) == len(keys)
+
+
 def fit_together(
     models: Sequence[VAECP], parts: Sequence[Observations], pool: Observations
 ) -> list[VAECP]:
-    """Fit every model to its part of the pool, a tensor without repeated entries.
+    """Fit every model to its part of the pool, which `can_share` must hold for.
 
-    Models may differ in their seeds alone. They are placed where the first one says.
+    They are placed where the first one says.
     """
     prepared = [model._prepared(part) for model, part in zip(models, parts, strict=True)]
     plans = [
