@@ -4,7 +4,7 @@ import numpy as np
 import optax
 import pytest
 
-from vaecp import recipe, training
+from vaecp import problems, recipe, training
 from vaecp.decoder import Decoder
 from vaecp.errors import TrainingError
 from vaecp.factors import Prior, Rows
@@ -90,7 +90,7 @@ def outcome_of(
     random = np.random.default_rng(0)
     return training.train(
         recipe.initial_states(0, np.ones(2), layout, ARCHITECTURE),
-        recipe.problem(
+        problems.problem(
             observations,
             validation,
             layout=layout,
@@ -127,7 +127,7 @@ def test_the_state_with_the_best_validation_rmse_is_restored(observations):
     # At this rate the error goes up and down: the last state is rarely the best.
     outcome = outcome_of(train, validation, n_epochs=40, rate=0.2)
     layout = Layout.of(observations.shape)
-    entries = Entries(*recipe.padded(validation.indices, validation.values, 36))
+    entries = Entries(*problems.padded(validation.indices, validation.values, 36))
     found, _ = jax.vmap(lambda p: training._validation_losses(p, entries, layout))(
         outcome.parameters
     )
@@ -170,7 +170,7 @@ def test_the_state_with_the_best_likelihood_is_kept_however_long_the_last_chunk_
     train, validation = observations.split(0.25, 0)
     outcome = outcome_of(train, validation, n_epochs=54, rate=0.2, scale_from=0.75)
     layout = Layout.of(observations.shape)
-    entries = Entries(*recipe.padded(validation.indices, validation.values, 36))
+    entries = Entries(*problems.padded(validation.indices, validation.values, 36))
     _, found = jax.vmap(lambda p: training._validation_losses(p, entries, layout))(
         outcome.parameters
     )
@@ -208,7 +208,7 @@ def test_a_strong_prior_silences_the_network(observations):
     place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     outcome = training.train(
         states,
-        recipe.problem(
+        problems.problem(
             observations,
             None,
             layout=layout,
@@ -272,7 +272,7 @@ def test_every_entry_is_in_one_batch_of_an_epoch(observations):
 def trained(train, held_out, **schedule):
     layout = Layout.of(train.shape)
     random = np.random.default_rng(0)
-    problem = recipe.problem(
+    problem = problems.problem(
         train,
         held_out,
         layout=layout,

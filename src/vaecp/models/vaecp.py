@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from vaecp import recipe
+from vaecp import problems, recipe
 from vaecp.compilation import keep_compiled_programs
 from vaecp.layout import Layout
 from vaecp.models.base import TensorEstimator, check_at_least
@@ -262,7 +262,7 @@ class VAECP(TensorEstimator):
     ) -> FittedVAECP:
         plan = self._plan(observations, random)
         with self._on_device():
-            problem = recipe.problem(
+            problem = problems.problem(
                 plan.train,
                 plan.held_out,
                 layout=plan.layout,

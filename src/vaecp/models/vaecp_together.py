@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vaecp import recipe
+from vaecp import problems, recipe
 from vaecp.models.vaecp import VAECP, Plan
 from vaecp.observations import Observations, Standardiser
 from vaecp.order import fibre_keys, keys_fit
@@ -70,7 +70,7 @@ def _trained(
 ) -> recipe.Trained:
     first = plans[0]
     with model._on_device():
-        problem = recipe.side_by_side(
+        problem = problems.side_by_side(
             [(plan.train, plan.held_out) for plan in plans],
             pool,
             layout=first.layout,
