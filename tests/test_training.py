@@ -4,11 +4,13 @@ import numpy as np
 import optax
 import pytest
 
+from vaecp import loop as loop_module
 from vaecp import problems, recipe, training
 from vaecp.decoder import Decoder
 from vaecp.errors import TrainingError
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
+from vaecp.loop import Epoch, Loop, Problem
 from vaecp.objective import Entries, Parameters, batch_elbo
 from vaecp.observations import Observations
 
@@ -100,7 +102,7 @@ def outcome_of(
             sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]),
         ),
         recipe.Schedule(n_epochs, rate, decay, kl_warmup, scale_from).phases(),
-        training.Loop(layout, batch_size=batch_size, block_size=16),
+        Loop(layout, batch_size=batch_size, block_size=16),
         random,
         **options,
     )
@@ -108,7 +110,7 @@ def outcome_of(
 
 def test_history_has_every_term_of_every_epoch_and_member(observations):
     outcome = outcome_of(observations, n_epochs=20)
-    assert set(outcome.history) == set(training.Epoch._fields)
+    assert set(outcome.history) == set(Epoch._fields)
     assert {term.shape for term in outcome.history.values()} == {(20, 2)}
     np.testing.assert_allclose(
         outcome.history["elbo"],
@@ -128,7 +130,7 @@ def test_the_state_with_the_best_validation_rmse_is_restored(observations):
     outcome = outcome_of(train, validation, n_epochs=40, rate=0.2)
     layout = Layout.of(observations.shape)
     entries = Entries(*problems.padded(validation.indices, validation.values, 36))
-    found, _ = jax.vmap(lambda p: training._validation_losses(p, entries, layout))(
+    found, _ = jax.vmap(lambda p: loop_module._validation_losses(p, entries, layout))(
         outcome.parameters
     )
     history = outcome.history["validation_rmse"]
@@ -171,7 +173,7 @@ def test_the_state_with_the_best_likelihood_is_kept_however_long_the_last_chunk_
     outcome = outcome_of(train, validation, n_epochs=54, rate=0.2, scale_from=0.75)
     layout = Layout.of(observations.shape)
     entries = Entries(*problems.padded(validation.indices, validation.values, 36))
-    _, found = jax.vmap(lambda p: training._validation_losses(p, entries, layout))(
+    _, found = jax.vmap(lambda p: loop_module._validation_losses(p, entries, layout))(
         outcome.parameters
     )
     head_alone = outcome.history["validation_nll"][round(0.75 * 54) :]
@@ -218,7 +220,7 @@ def test_a_strong_prior_silences_the_network(observations):
             sharding=place,
         ),
         recipe.Schedule(200, 0.01, decay=True, kl_warmup=0.0, scale_from=1.0).phases(),
-        training.Loop(layout, batch_size=64, block_size=16),
+        Loop(layout, batch_size=64, block_size=16),
         random,
     )
     free, silent = np.abs(outcome.parameters.decoder.mean_weights).max(axis=1)
@@ -258,14 +260,14 @@ def test_epochs_that_pad_the_last_chunk_leave_no_trace(observations):
 
 
 def test_every_entry_is_in_one_batch_of_an_epoch(observations):
-    loop = training.Loop(Layout((4, 4)), batch_size=32, block_size=16, epochs_per_chunk=2)
+    loop = Loop(Layout((4, 4)), batch_size=32, block_size=16, epochs_per_chunk=2)
     entries = Entries(jnp.zeros((96, 2), jnp.int32), jnp.arange(96.0), jnp.ones(96))
-    problem = training.Problem(entries, jnp.zeros(96), entries, jnp.ones(8))
+    problem = Problem(entries, jnp.zeros(96), entries, jnp.ones(8))
     (phase,) = recipe.Schedule(1, 0.1, decay=False, kl_warmup=0.0, scale_from=1.0).phases()
     epochs = training._shuffled(problem, loop, np.random.default_rng(0))
     assert epochs.shape == (2, 3, 2)
     for blocks in epochs:
-        seen = [training._take_blocks(problem, phase, batch, 16).values for batch in blocks]
+        seen = [loop_module._take_blocks(problem, phase, batch, 16).values for batch in blocks]
         np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(96))
 
 
@@ -286,7 +288,7 @@ def trained(train, held_out, **schedule):
         recipe.initial_states(0, np.ones(2), layout, ARCHITECTURE),
         problem,
         recipe.Schedule(40, 0.02, **settings),
-        training.Loop(layout, batch_size=64, block_size=16),
+        Loop(layout, batch_size=64, block_size=16),
         random,
     )
 

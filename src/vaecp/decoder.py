@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from vaecp import fused
 from vaecp.gather import take_rows
 from vaecp.layout import Layout
 
@@ -35,25 +34,34 @@ class Decoder(NamedTuple):
 
 def decode(decoder: Decoder, rows: Array, layout: Layout, indices: Array) -> tuple[Array, Array]:
     """Return the mean and the log-variance of the entries at (n, D) indices."""
-    tables = layout.split(rows)
-    hidden = jnp.tanh(_pre_activation(decoder, tables, indices))
-    mean = hidden @ decoder.mean_weights + decoder.mean_bias
-    if decoder.product_weights is not None:
-        own = [take_rows(table, indices[:, mode]) for mode, table in enumerate(tables)]
-        mean += functools.reduce(operator.mul, own) @ decoder.product_weights
-    return mean, hidden @ decoder.scale_weights + decoder.scale_bias
+    return fused.decode(look_up(decoder, rows, layout, indices))
 
 
-def _pre_activation(decoder: Decoder, tables: tuple[Array, ...], indices: Array) -> Array:
-    """W'u + b. It is a sum over modes, so rows are projected once, not once per entry."""
-    total = decoder.bias
-    for mode, table in enumerate(tables):
-        weights = decoder.input_weights[mode]
-        if table.shape[0] <= indices.shape[0]:
-            total = total + take_rows(table @ weights, indices[:, mode])
-        else:  # more rows than entries: project only the rows that are asked for
-            total = total + take_rows(table, indices[:, mode]) @ weights
-    return total
+def look_up(decoder: Decoder, rows: Array, layout: Layout, indices: Array) -> fused.Tables:
+    """Lay out what the loops over entries read.
+
+    W'u + b is a sum over modes, so rows are projected once, not once per entry.
+    """
+    ids, projected, factors = [], [], []
+    n_rows, n_entries = 0, indices.shape[0]
+    weights = decoder.product_weights
+    for mode, table in enumerate(layout.split(rows)):
+        own = indices[:, mode]
+        if table.shape[0] > n_entries:  # project only the rows that are asked for
+            table, own = take_rows(table, own), jnp.arange(n_entries, dtype=own.dtype)
+        first = mode == 0
+        projected.append(table @ decoder.input_weights[mode] + (decoder.bias if first else 0))
+        if weights is not None:
+            factors.append(table * weights if first else table)
+        ids.append(own + n_rows)
+        n_rows += table.shape[0]
+    return fused.Tables(
+        jnp.stack(ids, axis=1),
+        jnp.concatenate(projected),
+        jnp.concatenate(factors) if factors else jnp.zeros((n_rows, 0)),
+        jnp.stack([decoder.mean_weights, decoder.scale_weights]),
+        jnp.stack([decoder.mean_bias, decoder.scale_bias]),
+    )
 
 
 def initial_decoder(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
 from vaecp.layout import Layout
+from vaecp.noise import standard_normals
 
 
 class Rows(NamedTuple):
@@ -27,7 +27,7 @@ class Prior(NamedTuple):
 
 def sample(rows: Rows, key: Array) -> Array:
     """Draw every row once, u = m + sqrt(v) * eps."""
-    noise = jax.random.normal(key, rows.mean.shape, rows.mean.dtype)
+    noise = standard_normals(key, rows.mean.shape)
     return rows.mean + jnp.exp(0.5 * rows.log_variance) * noise
 
 

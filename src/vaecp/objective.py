@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from vaecp import factors, smoothing
-from vaecp.decoder import Decoder, decode
+from vaecp import factors, fused, smoothing
+from vaecp.decoder import Decoder, look_up
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
 from vaecp.likelihoods import Gaussian, Likelihood
@@ -55,8 +55,11 @@ def elbo(log_probs: Array, kl: Array | float, n_entries: Array | int) -> Elbo:
     The batch stands in for all entries, so its likelihood is scaled up. The rows are shared
     by every entry, so their KL is counted once.
     """
-    scale = n_entries / log_probs.shape[-1]
-    return Elbo(scale * log_probs.mean(axis=0).sum(), jnp.asarray(kl))
+    return _scaled_up(log_probs.sum(axis=-1), log_probs.shape[-1], kl, n_entries)
+
+
+def _scaled_up(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int) -> Elbo:
+    return Elbo(n_entries / n_in_batch * sums.mean(), jnp.asarray(kl))
 
 
 def decoder_rows(
@@ -81,16 +84,18 @@ def batch_elbo(
 ) -> Elbo:
     """Estimate the ELBO from one minibatch with `n_draws` reparameterised draws of the rows."""
 
-    def log_probs(draw_key: Array) -> Array:
+    def log_likelihood(draw_key: Array) -> Array:
         latent = factors.sample(parameters.rows, draw_key)
         rows = decoder_rows(parameters, latent, smoothers, layout)
-        outputs = decode(parameters.decoder, rows, layout, batch.indices)
-        return batch.weights * likelihood.log_prob(outputs, batch.values)
+        tables = look_up(parameters.decoder, rows, layout, batch.indices)
+        if likelihood == GAUSSIAN:
+            return fused.log_likelihood(tables, batch.values, batch.weights)
+        return batch.weights @ likelihood.log_prob(fused.decode(tables), batch.values)
 
-    draws = jax.vmap(log_probs)(jax.random.split(key, n_draws))
+    sums = jax.vmap(log_likelihood)(jax.random.split(key, n_draws))
     prior = smoothing.prior_of_latent(parameters.prior, smoothers)
     kl = factors.kl(parameters.rows, prior, layout, row_weights)
-    return elbo(draws, kl, n_entries)
+    return _scaled_up(sums, batch.values.shape[0], kl, n_entries)
 
 
 def weight_penalty(decoder: Decoder, precision: Array | float) -> Array:

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from vaecp import training
 from vaecp.layout import Layout
+from vaecp.loop import Problem
 from vaecp.objective import Entries
 from vaecp.observations import Observations
 from vaecp.order import fibre_keys
@@ -27,7 +27,7 @@ def problem(
     batch_size: int,
     random: np.random.Generator,
     sharding: jax.sharding.Sharding,
-) -> training.Problem:
+) -> Problem:
     """Shuffle and pad the entries, and put them where they will live."""
     held_out = (validation.indices, validation.values) if validation else (train.indices[:0], ())
     indices = np.concatenate([train.indices, held_out[0]])
@@ -38,7 +38,7 @@ def problem(
     is_held_out = np.pad(order >= len(train), (0, n_entries - len(order))).astype(np.float32)
     n_held_out = round_up(len(held_out[1]), at_least=32)
     place = functools.partial(jax.device_put, device=sharding)
-    return training.Problem(
+    return Problem(
         training=Entries(place(every[0]), place(every[1]), place(every[2] - is_held_out)),
         held_out=place(is_held_out),
         validation=Entries(*map(place, padded(*held_out, n_held_out))),
@@ -56,7 +56,7 @@ def side_by_side(
     batch_size: int,
     random: np.random.Generator,
     sharding: jax.sharding.Sharding,
-) -> training.Problem:
+) -> Problem:
     """Lay out several fits to parts of the same entries, so that they share every look-up.
 
     Entries of the pool that are no part of a fit have a weight of 0 in it.
@@ -82,7 +82,7 @@ def side_by_side(
     values, weights, is_held_out, *validation = (
         place(np.stack(p)) for p in zip(*parts, strict=True)
     )
-    return training.Problem(
+    return Problem(
         training=Entries(place(indices), values, weights),
         held_out=is_held_out,
         validation=Entries(*validation),

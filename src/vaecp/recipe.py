@@ -14,11 +14,13 @@ from vaecp import training
 from vaecp.decoder import initial_decoder
 from vaecp.factors import Prior, Rows
 from vaecp.layout import Layout
+from vaecp.loop import Loop, Member, Phase, Problem, State, start_all
 from vaecp.objective import Parameters
 from vaecp.smoothing import INITIAL_SMOOTHNESS
 from vaecp.starts import Start
 
-TOTAL_STEPS = 10_000
+STEPS, STEPS_OF_RICH = 5_000, 10_000
+ENTRIES_OF_RICH_ROWS = 300
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 FINISHING_RATE = 0.1
 ENTRIES_PER_NUMBER = 4
@@ -30,7 +32,7 @@ RATE_SCALE_FROM_CP = 0.3
 
 def choose_batch_size(n_entries: int) -> int:
     """About forty steps an epoch: fewer waste the gradient's precision, more waste time."""
-    power = int(np.ceil(np.log2(max(n_entries, 1) / 40)))
+    power = int(np.round(np.log2(max(n_entries, 1) / 40)))
     return int(2 ** np.clip(power, 6, 13))
 
 
@@ -46,10 +48,18 @@ def choose_block_size(n_entries: int, batch_size: int) -> int:
     return block_size if batch_size % block_size == 0 else 1
 
 
-def choose_epochs(n_entries: int, batch_size: int) -> int:
-    """A fixed number of steps, so that small tensors see their entries more often."""
+def choose_epochs(n_entries: int, batch_size: int, shape: tuple[int, ...]) -> int:
+    """A number of steps, so that small tensors see their entries more often.
+
+    Rows with many entries can be told apart finely, and gain from twice as many.
+    """
     steps_per_epoch = -(-n_entries // batch_size)
-    return int(np.clip(TOTAL_STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
+    n_steps = STEPS_OF_RICH if _has_rich_rows(n_entries, shape) else STEPS
+    return int(np.clip(n_steps // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
+
+
+def _has_rich_rows(n_entries: int, shape: tuple[int, ...]) -> bool:
+    return n_entries >= ENTRIES_OF_RICH_ROWS * sum(shape)
 
 
 class Size(NamedTuple):
@@ -67,8 +77,7 @@ def choose_size(n_entries: int, shape: tuple[int, ...]) -> Size:
     In sparse tensors rows are uncertain: members differ, and the average of more is better.
     """
     sparse = n_entries < 0.05 * np.prod(np.array(shape, dtype=float))
-    rich = n_entries >= 300 * sum(shape)
-    rank = 64 if sparse or rich else 40
+    rank = 64 if sparse or _has_rich_rows(n_entries, shape) else 40
     n_members = 8 if sparse or n_entries < 20_000 else 4
     while n_members > 1 and rank * n_members * sum(shape) > MAX_NUMBERS:
         n_members //= 2
@@ -82,9 +91,9 @@ def choose_starts_near_cp(n_members: int, share: float, n_entries: int, n_number
     return round(share * n_members) if n_entries >= ENTRIES_PER_NUMBER * n_numbers else 0
 
 
-def loop_for(n_entries: int, batch_size: int, layout: Layout, n_draws: int) -> training.Loop:
+def loop_for(n_entries: int, batch_size: int, layout: Layout, n_draws: int) -> Loop:
     """What the compiled program is specialised to."""
-    return training.Loop(
+    return Loop(
         layout,
         batch_size,
         choose_block_size(n_entries, batch_size),
@@ -125,7 +134,7 @@ class Schedule:
     def n_epochs_in_all(self) -> int:
         return self.n_epochs + (self.n_finish + self.n_scale if self.n_finish else 0)
 
-    def phases(self) -> list[training.Phase]:
+    def phases(self) -> list[Phase]:
         """Per-epoch rates and KL weights.
 
         Up to `scale_from` the mean is trained under one shared noise level; after it the
@@ -137,13 +146,13 @@ class Schedule:
         together = self.scale_from == 0
         return [_phase(rate, rate * together, np.minimum(ramp, 1.0)), *self._head()]
 
-    def finishing_phases(self) -> list[training.Phase]:
+    def finishing_phases(self) -> list[Phase]:
         """Take in the entries that were held out so far, in small steps; then the head again."""
         rate = self._rates(FINISHING_RATE * self.learning_rate, self.n_finish)
         finish = _phase(rate, 0 * rate, np.ones(self.n_finish), on_all=True)
         return [finish, *self._head(on_all=True)]
 
-    def _head(self, on_all: bool = False) -> list[training.Phase]:
+    def _head(self, on_all: bool = False) -> list[Phase]:
         if not self.n_scale:
             return []
         rate = self._rates(self.learning_rate, self.n_scale)
@@ -155,11 +164,9 @@ class Schedule:
         return peak * 0.5 * (1 + np.cos(np.pi * np.arange(n_epochs) / n_epochs))
 
 
-def _phase(
-    *settings: np.ndarray, judged_by_nll: bool = False, on_all: bool = False
-) -> training.Phase:
+def _phase(*settings: np.ndarray, judged_by_nll: bool = False, on_all: bool = False) -> Phase:
     flags = (np.full(len(settings[0]), flag) for flag in (judged_by_nll, on_all))
-    return training.Phase(*(np.asarray(a, dtype=np.float32) for a in (*settings, *flags)))
+    return Phase(*(np.asarray(a, dtype=np.float32) for a in (*settings, *flags)))
 
 
 class Trained(NamedTuple):
@@ -181,10 +188,10 @@ class Trained(NamedTuple):
 
 
 def train(
-    states: training.State,
-    problem: training.Problem,
+    states: State,
+    problem: Problem,
     schedule: Schedule,
-    loop: training.Loop,
+    loop: Loop,
     random: np.random.Generator,
     *,
     patience: int | None = None,
@@ -199,7 +206,7 @@ def train(
         return Trained(first.parameters, first.parameters, first.history, first.stopped_early)
     n_done = len(first.history["elbo"])
     rest = training.train(
-        training.start_all(first.stages[0], member),
+        start_all(first.stages[0], member),
         problem,
         schedule.finishing_phases(),
         loop,
@@ -232,7 +239,7 @@ def initial_states(
     layout: Layout,
     architecture: Architecture,
     starts: Sequence[Start] = (),
-) -> training.State:
+) -> State:
     """Draw the starting points of all members, one per weight precision.
 
     The last members take the `starts` instead, and smaller steps not to leave them at once.
@@ -247,8 +254,8 @@ def initial_states(
     if starts:
         parameters = _placed(parameters, starts)
         rate_scale[-len(starts) :] = RATE_SCALE_FROM_CP
-    member = training.Member(jnp.asarray(weight_precisions, jnp.float32), jnp.asarray(rate_scale))
-    return training.start_all(parameters, member)
+    member = Member(jnp.asarray(weight_precisions, jnp.float32), jnp.asarray(rate_scale))
+    return start_all(parameters, member)
 
 
 def _placed(parameters: Parameters, starts: Sequence[Start]) -> Parameters:

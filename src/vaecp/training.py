@@ -1,107 +1,27 @@
-"""The one compiled loop: minibatches inside epochs, members side by side.
+"""Training: phases, cut into chunks of epochs, of members in groups.
 
-`train` runs chunks of epochs. A chunk is one compiled program, a scan over epochs of a scan
-over minibatches, mapped over independent members; Python sees only whole chunks, to show
-progress and to stop.
+Python sees only whole chunks, to show progress and to stop.
 """
 
 from __future__ import annotations
 
-import functools
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jax import Array
-from jax.flatten_util import ravel_pytree
 
-from vaecp.decoder import decode
 from vaecp.errors import TrainingError
-from vaecp.layout import Layout
-from vaecp.objective import (
-    GAUSSIAN,
-    Entries,
-    Parameters,
-    batch_elbo,
-    decoder_rows,
-    weight_penalty,
-)
-from vaecp.smoothing import Smoothers
+from vaecp.loop import Epoch, Loop, Phase, Problem, State, run_chunk, start_all
+from vaecp.objective import Parameters
 
-LOG_VARIANCE_RATE = 5.0
-ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
-
+GROUP_ON_CPU = 2
 
 OnChunk = Callable[[int, dict[str, np.ndarray]], None]
 """Told the epochs done so far and the terms of those of the last chunk."""
-
-
-@dataclass(frozen=True)
-class Loop:
-    """What the compiled program is specialised to."""
-
-    layout: Layout
-    batch_size: int
-    block_size: int  # entries that are shuffled as one
-    n_draws: int = 1
-    epochs_per_chunk: int = 10
-
-
-class Phase(NamedTuple):
-    """Per-epoch settings, (epochs,) arrays, of one stretch of training."""
-
-    learning_rate: np.ndarray
-    scale_learning_rate: np.ndarray  # of the variance head
-    kl_weight: np.ndarray
-    judged_by_nll: np.ndarray  # 1: the best state has the lowest validation NLL; 0: RMSE
-    on_all: np.ndarray  # 1: held-out entries are learned from too, and the last state is kept
-
-
-class Problem(NamedTuple):
-    """The data of one fit, on the device.
-
-    Or of several fits side by side, to parts of the same entries: what differs (values, weights,
-    held-out and validation entries) then has a leading axis of fits, and so have the states.
-    """
-
-    training: Entries  # held-out ones are among them, with a weight of 0
-    held_out: Array  # (n,): 1 for those
-    validation: Entries
-    row_weights: Array
-    smoothers: Smoothers = ()
-
-
-class Member(NamedTuple):
-    """What sets one member apart from the others, apart from its start."""
-
-    weight_precision: Array
-    rate_scale: Array
-
-
-class State(NamedTuple):
-    """Where one member stands."""
-
-    parameters: Parameters
-    moments: optax.OptState
-    member: Member
-    best: Parameters
-    best_loss: Array
-    epochs_since_best: Array
-
-
-class Epoch(NamedTuple):
-    """The terms of one epoch, averaged over its steps."""
-
-    elbo: Array
-    log_likelihood: Array
-    kl: Array
-    noise_std: Array
-    validation_rmse: Array
-    validation_nll: Array
 
 
 @dataclass(frozen=True)
@@ -112,27 +32,6 @@ class Outcome:
     stages: list[Parameters]  # the same after every phase
     history: dict[str, np.ndarray]  # each (epochs, members), or (epochs, fits, members)
     stopped_early: bool
-
-
-def start(parameters: Parameters, member: Member) -> State:
-    """Stand at the first step; `parameters` belong to one member."""
-    return State(
-        parameters=parameters,
-        moments=ADAM.init(ravel_pytree(parameters)[0]),
-        member=member,
-        best=jax.tree.map(jnp.copy, parameters),  # its own buffers: the loop reuses all it is given
-        # Of stated types, as the loop gives them back: else it would be compiled twice.
-        best_loss=jnp.asarray(jnp.inf, jnp.float32),
-        epochs_since_best=jnp.asarray(0, jnp.int32),
-    )
-
-
-@jax.jit
-def start_all(parameters: Parameters, member: Member) -> State:
-    """Stand at the first step with all members, of one fit or of several."""
-    start_members = jax.vmap(start)
-    several = member.rate_scale.ndim > 1
-    return (jax.vmap(start_members) if several else start_members)(parameters, member)
 
 
 def train(
@@ -154,29 +53,89 @@ def train(
     chunks: list[Epoch] = []
     n_done, stopped_early = 0, False
     stages = []
-    where = problem.row_weights.sharding
+    crew = Crew(states, problem, loop)
     for number, phase in enumerate(phases):
-        # Placed like the outcome of a chunk: placed otherwise, the loop would be compiled twice.
-        states = jax.device_put(start_all(states.best, states.member) if number else states, where)
+        if number:
+            crew.start_from_best()
         for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
-            batches = _shuffled(problem, loop, random)
-            key = jax.random.key(random.integers(2**31))
-            states, epochs = _run_chunk(states, problem, part, batches, key, loop)
-            chunks.append(
-                jax.tree.map(lambda a, n=n_epochs: np.moveaxis(np.asarray(a), -1, 0)[:n], epochs)
-            )
+            epochs = crew.run(part, _shuffled(problem, loop, random), random.integers(2**31))
+            chunks.append(jax.tree.map(lambda a, n=n_epochs: a[:n], epochs))
             _refuse_non_finite(chunks[-1], n_done, part)
             n_done += n_epochs
             if on_chunk is not None:
                 on_chunk(n_done, chunks[-1]._asdict())
-            if patience is not None and int(states.epochs_since_best.min()) >= patience:
+            if patience is not None and crew.epochs_since_best() >= patience:
                 stopped_early = True
                 break
-        stages.append(jax.tree.map(jnp.copy, states.best))  # the next phase reuses the buffers
+        stages.append(crew.best())
     history = {
         term: np.concatenate([chunk._asdict()[term] for chunk in chunks]) for term in Epoch._fields
     }
-    return Outcome(states.best, stages, history, stopped_early)
+    return Outcome(stages[-1], stages, history, stopped_early)
+
+
+class Crew:
+    """All members, in groups that train at the same time.
+
+    XLA's CPU backend keeps little more than one core busy, so there every group of two has a
+    thread. The groups do not depend on the number of cores, and so the results do not either.
+    """
+
+    def __init__(self, states: State, problem: Problem, loop: Loop):
+        self.problem, self.loop = problem, loop
+        self.where = problem.row_weights.sharding
+        self.axis = states.best_loss.ndim - 1  # of members; fits side by side come before it
+        n_members = states.best_loss.shape[-1]
+        on_cpu = all(device.platform == "cpu" for device in self.where.device_set)
+        size = GROUP_ON_CPU if on_cpu else n_members
+        self.groups = [
+            # Placed like the outcome of a chunk: placed otherwise, the loop would be compiled twice.
+            jax.device_put(_members(states, slice(first, first + size), self.axis), self.where)
+            for first in range(0, n_members, size)
+        ]
+        self.has_compiled = False
+
+    def run(self, phase: Phase, batches: np.ndarray, seed: int) -> Epoch:
+        """Train for a chunk; return its terms, epochs first."""
+        key = jax.random.key(seed)
+
+        def run_group(states: State) -> tuple[State, Epoch]:
+            return jax.block_until_ready(
+                run_chunk(states, self.problem, phase, batches, key, self.loop)
+            )
+
+        if self.has_compiled and len(self.groups) > 1:
+            with ThreadPoolExecutor(min(len(self.groups), os.cpu_count() or 1)) as threads:
+                outcomes = list(threads.map(run_group, self.groups))
+        else:
+            outcomes = [run_group(states) for states in self.groups]
+            self.has_compiled = True
+        self.groups = [states for states, _ in outcomes]
+        epochs = self._joined([epochs for _, epochs in outcomes])
+        return jax.tree.map(lambda a: np.moveaxis(np.asarray(a), -1, 0), epochs)
+
+    def start_from_best(self) -> None:
+        """Stand at a first step again, at the best parameters so far."""
+        self.groups = [
+            jax.device_put(start_all(states.best, states.member), self.where)
+            for states in self.groups
+        ]
+
+    def best(self) -> Parameters:
+        """A copy of the best parameters: the next chunk reuses their buffers."""
+        return self._joined([jax.tree.map(jnp.copy, states.best) for states in self.groups])
+
+    def epochs_since_best(self) -> int:
+        return min(int(states.epochs_since_best.min()) for states in self.groups)
+
+    def _joined(self, parts: Sequence):
+        if len(parts) == 1:
+            return parts[0]
+        return jax.tree.map(lambda *each: jnp.concatenate(each, axis=self.axis), *parts)
+
+
+def _members(states: State, chosen: slice, axis: int) -> State:
+    return jax.tree.map(lambda a: a[(slice(None),) * axis + (chosen,)], states)
 
 
 def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:
@@ -199,138 +158,6 @@ def _shuffled(problem: Problem, loop: Loop, random: np.random.Generator) -> np.n
     orders = [random.permutation(n_blocks) for _ in range(loop.epochs_per_chunk)]
     blocks_per_batch = loop.batch_size // loop.block_size
     return np.stack(orders).astype(np.int32).reshape(len(orders), -1, blocks_per_batch)
-
-
-@functools.partial(jax.jit, static_argnames="loop", donate_argnums=0)
-def _run_chunk(states: State, problem: Problem, phase: Phase, batches, key, loop: Loop):
-    # Members share their random numbers, which cost as much as a third of a step: they start
-    # apart, so what is the same noise means something else to each.
-    keys = jax.random.split(key, batches.shape[:2])
-
-    def run_members(states: State, problem: Problem) -> tuple[State, Epoch]:
-        def run(state: State) -> tuple[State, Epoch]:
-            return jax.lax.scan(
-                lambda state, inputs: _epoch(state, problem, *inputs, loop),
-                state,
-                (phase, batches, keys),
-            )
-
-        return jax.vmap(run)(states)
-
-    if problem.held_out.ndim == 1:
-        return run_members(states, problem)
-    return jax.vmap(run_members, in_axes=(0, _WHAT_DIFFERS))(states, problem)
-
-
-_WHAT_DIFFERS = Problem(
-    training=Entries(None, 0, 0),  # type: ignore[arg-type]
-    held_out=0,  # type: ignore[arg-type]
-    validation=Entries(0, 0, 0),  # type: ignore[arg-type]
-    row_weights=None,  # type: ignore[arg-type]
-    smoothers=None,  # type: ignore[arg-type]
-)
-"""Axes of fits: indices, the padding of rows and smoothers are shared."""
-
-
-def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop: Loop):
-    rates = _rates(state, settings)
-
-    def step(carry, inputs):
-        return _step(carry, inputs, problem, settings, rates, state.member.weight_precision, loop)
-
-    carry = (state.parameters, state.moments)
-    (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
-    rmse, nll = _validation_losses(parameters, problem.validation, loop.layout, problem.smoothers)
-    loss = jnp.where(settings.judged_by_nll > 0, nll, rmse)
-    # A state of the warm-up, whose KL does not count in full, is no candidate.
-    warming = settings.kl_weight < 1
-    last_counts = (settings.on_all > 0) | ~jnp.any(problem.validation.weights > 0)
-    better = (loss <= state.best_loss) | warming | last_counts
-    state = State(
-        parameters=parameters,
-        moments=moments,
-        member=state.member,
-        best=jax.tree.map(lambda new, old: jnp.where(better, new, old), parameters, state.best),
-        best_loss=jnp.where(warming, jnp.inf, jnp.where(better, loss, state.best_loss)),
-        epochs_since_best=jnp.where(better, 0, state.epochs_since_best + 1),
-    )
-    epoch = Epoch(
-        elbo=(log_likelihood - kl).mean(),
-        log_likelihood=log_likelihood.mean(),
-        kl=kl.mean(),
-        noise_std=jnp.exp(0.5 * parameters.decoder.scale_bias),
-        validation_rmse=rmse,
-        validation_nll=nll,
-    )
-    return state, epoch
-
-
-def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop):
-    (parameters, moments), (blocks, key) = carry, inputs
-    batch = _take_blocks(problem, settings, blocks, loop.block_size)
-    n_entries = problem.training.values.shape[0]  # padding counts: its terms are zero
-
-    def loss(parameters: Parameters):
-        bound = batch_elbo(
-            parameters,
-            batch,
-            key,
-            n_entries,
-            loop.layout,
-            problem.row_weights,
-            loop.n_draws,
-            smoothers=problem.smoothers,
-        )
-        cost = settings.kl_weight * bound.kl - bound.log_likelihood
-        return cost + weight_penalty(parameters.decoder, weight_precision), bound
-
-    gradient, bound = jax.grad(loss, has_aux=True)(parameters)
-    # One flat vector: Adam is then one kernel, not one for every array.
-    flat, unravel = ravel_pytree(parameters)
-    direction, moments = ADAM.update(ravel_pytree(gradient)[0], moments)
-    moved = flat - rates * cast(Array, direction)
-    return (unravel(moved), moments), (bound.log_likelihood, bound.kl)
-
-
-def _rates(state: State, settings: Phase) -> Array:
-    """A learning rate per parameter.
-
-    The variance head has its own schedule. Log-variances have far to go, from a twentieth of a
-    row's size to the thousandth that clean spectra allow, and take larger steps.
-    """
-    rate = state.member.rate_scale * settings.learning_rate
-    rates = jax.tree.map(lambda p: jnp.full_like(p, rate), state.parameters)
-    faster = LOG_VARIANCE_RATE * rate
-    rows, prior, decoder, smoothness = rates
-    scale_weights = jnp.full_like(decoder.scale_weights, settings.scale_learning_rate)
-    scale_bias = jnp.maximum(faster, settings.scale_learning_rate)
-    rates = Parameters(
-        rows._replace(log_variance=jnp.full_like(rows.log_variance, faster)),
-        prior._replace(log_variance=jnp.full_like(prior.log_variance, faster)),
-        decoder._replace(scale_weights=scale_weights, scale_bias=scale_bias),
-        None if smoothness is None else jnp.full_like(smoothness, faster),
-    )
-    return ravel_pytree(rates)[0]
-
-
-def _take_blocks(problem: Problem, settings: Phase, blocks: Array, block_size: int) -> Entries:
-    def take(array: Array) -> Array:
-        grouped = array.reshape(-1, block_size, *array.shape[1:])
-        return grouped[blocks].reshape(-1, *array.shape[1:])
-
-    batch = Entries(*(take(array) for array in problem.training))
-    return batch._replace(weights=batch.weights + settings.on_all * take(problem.held_out))
-
-
-def _validation_losses(
-    parameters: Parameters, validation: Entries, layout: Layout, smoothers: Smoothers = ()
-):
-    """RMSE and mean negative log-likelihood at the posterior means of the rows."""
-    rows = decoder_rows(parameters, parameters.rows.mean, smoothers, layout)
-    outputs = decode(parameters.decoder, rows, layout, validation.indices)
-    share = validation.weights / jnp.maximum(validation.weights.sum(), 1.0)
-    rmse = jnp.sqrt(share @ (validation.values - outputs[0]) ** 2)
-    return rmse, -share @ GAUSSIAN.log_prob(outputs, validation.values)
 
 
 def _refuse_non_finite(epochs: Epoch, n_done: int, phase: Phase) -> None:

@@ -34,6 +34,13 @@ def reproduce(
             autocompletion=suggestions.studied,
         ),
     ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Which methods, with commas, such as VAECP,CPALS: all.",
+            autocompletion=suggestions.methods,
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="How many processes: one per core by default.")
@@ -54,6 +61,7 @@ def reproduce(
     given = [
         "--quick" if quick else "",
         f"--only '{only}'" if only else "",
+        f"--methods {methods}" if methods else "",
         f"--seed {seed}" if seed else "",
     ]
     command = " ".join(["vaecp reproduce", *filter(None, given)])
@@ -61,7 +69,8 @@ def reproduce(
         written = reproduction.reproduce(
             output,
             study,
-            only=[name.strip() for name in only.split(",")] if only else (),
+            only=_names(only),
+            methods=_names(methods),
             jobs=n_jobs(jobs),
             show=printing.for_people,
             retry_failed=retry_failed,
@@ -72,3 +81,7 @@ def reproduce(
     elif not printing.quiet:
         for path in written:
             typer.echo(path)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in text.split(",")] if text else []

@@ -197,7 +197,7 @@ def describe(run: Run) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
-    packages = ("jax", "numpy", "scipy", "scikit-learn", "tensorly")
+    packages = ("jax", "numpy", "scipy", "scikit-learn")
     return {
         "vaecp": __version__,
         "python": platform.python_version(),

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from vaecp import problems, recipe
 from vaecp.compilation import keep_compiled_programs
 from vaecp.layout import Layout
+from vaecp.loop import Loop, Problem, State
 from vaecp.models.base import TensorEstimator, check_at_least
 from vaecp.models.vaecp_fitted import FittedVAECP, fitted_from
 from vaecp.models.vaecp_judging import (
@@ -30,7 +31,6 @@ from vaecp.order import ordered_modes
 from vaecp.progress import no_progress, progress_bar
 from vaecp.smoothing import Smoothers, smoothers_for
 from vaecp.starts import cp_starts
-from vaecp.training import Loop, Problem, State
 
 MIN_ENTRIES_TO_VALIDATE = 50
 MIN_HELD_OUT, MAX_HELD_OUT = 5, 100_000
@@ -308,7 +308,7 @@ class VAECP(TensorEstimator):
             precisions = np.resize(self.weight_precision, n_members)
             states = recipe.initial_states(seed, precisions, layout, architecture, starts)
         schedule = recipe.Schedule(
-            self.max_epochs or recipe.choose_epochs(n_entries, batch_size),
+            self.max_epochs or recipe.choose_epochs(n_entries, batch_size, train.shape),
             self.learning_rate,
             decay=self.decay,
             kl_warmup=self.kl_warmup,

@@ -20,6 +20,7 @@ def reproduce(
     study: Study = FULL,
     *,
     only: Sequence[str] = (),
+    methods: Sequence[str] = (),
     jobs: int = 1,
     show: bool = False,
     retry_failed: bool = False,
@@ -30,11 +31,12 @@ def reproduce(
     Parameters
     ----------
     only : names of datasets; all of the paper's by default.
+    methods : names of methods; all by default.
     command : what the page names as the way to make it again.
     """
     require("matplotlib", "plots", "the figures")
     results = Results(folder)
-    chosen = cases(study, only)
+    chosen = cases(study, only, methods)
     made = compare(
         chosen,
         study.protocol,

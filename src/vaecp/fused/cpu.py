@@ -1,0 +1,242 @@
+"""The loops over entries on the CPU, compiled by Numba.
+
+XLA's CPU backend turns gathers, their gradients and what lies between into many passes over
+arrays of entries x hidden units. Here an entry is done with before the next one is looked at:
+all that it needs stays in the first-level cache.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numba import cfunc, float32, njit
+
+from vaecp.fused.foreign import (
+    FOREIGN,
+    address_in,
+    argument,
+    dimension,
+    floats,
+    integers,
+    is_question,
+    n_mapped,
+    register,
+    result,
+)
+from vaecp.fused.reference import Tables
+
+# Sums may be reordered, which vector instructions need. Infinities and NaN keep their meaning.
+LOOSE = {"contract", "reassoc", "nsz", "arcp"}
+LOG_2PI = float32(1.8378770664093453)
+HALF, ONE = float32(0.5), float32(1.0)
+
+
+@njit(fastmath=LOOSE, inline="always")
+def _tanh(x):
+    """A ratio of polynomials, right to a few units in the last place of a 32-bit float."""
+    x = min(max(x, float32(-7.90531110763549805)), float32(7.90531110763549805))
+    square = x * x
+    top = float32(-2.76076847742355e-16)
+    top = top * square + float32(2.00018790482477e-13)
+    top = top * square + float32(-8.60467152213735e-11)
+    top = top * square + float32(5.12229709037114e-08)
+    top = top * square + float32(1.48572235717979e-05)
+    top = top * square + float32(6.37261928875436e-04)
+    top = top * square + float32(4.89352455891786e-03)
+    bottom = float32(1.19825839466702e-06)
+    bottom = bottom * square + float32(1.18534705686654e-04)
+    bottom = bottom * square + float32(2.26843463243900e-03)
+    bottom = bottom * square + float32(4.89352518554385e-03)
+    return x * top / bottom
+
+
+@njit(fastmath=LOOSE, error_model="numpy", inline="always")
+def _forward(rows, projected, factors, heads, biases, hidden, products):
+    """The mean and the log-variance of one entry.
+
+    Leaves behind its hidden units, and the products of its factors before each mode but the first.
+    """
+    n_hidden, rank = projected.shape[1], factors.shape[1]
+    last = len(rows) - 1
+    own = projected[rows[0]]
+    for k in range(n_hidden):
+        hidden[k] = own[k]
+    for mode in range(1, last):
+        own = projected[rows[mode]]
+        for k in range(n_hidden):
+            hidden[k] += own[k]
+    own = projected[rows[last]]
+    mean, log_variance = biases[0], biases[1]
+    of_mean, of_log_variance = heads[0], heads[1]
+    for k in range(n_hidden):
+        unit = _tanh(hidden[k] + own[k])
+        hidden[k] = unit
+        mean += of_mean[k] * unit
+        log_variance += of_log_variance[k] * unit
+    own, product = factors[rows[0]], products[1]
+    for r in range(rank):
+        product[r] = own[r]
+    for mode in range(1, last):
+        own, before, product = factors[rows[mode]], products[mode], products[mode + 1]
+        for r in range(rank):
+            product[r] = before[r] * own[r]
+    own, product = factors[rows[last]], products[last]
+    for r in range(rank):
+        mean += product[r] * own[r]
+    return mean, log_variance
+
+
+@njit(fastmath=LOOSE, error_model="numpy", inline="always")
+def _backward(
+    rows, factors, heads, slopes, hidden, products, rest, d_projected, d_factors, d_heads
+):
+    """Add an entry's part of the gradients, given the slopes of its log-likelihood."""
+    n_hidden, rank = d_projected.shape[1], factors.shape[1]
+    last = len(rows) - 1
+    slope_of_mean, slope_of_log_variance = slopes
+    of_mean, of_log_variance = heads[0], heads[1]
+    d_of_mean, d_of_log_variance = d_heads[0], d_heads[1]
+    for k in range(n_hidden):
+        unit = hidden[k]
+        d_of_mean[k] += slope_of_mean * unit
+        d_of_log_variance[k] += slope_of_log_variance * unit
+        hidden[k] = (ONE - unit * unit) * (
+            slope_of_mean * of_mean[k] + slope_of_log_variance * of_log_variance[k]
+        )
+    for mode in range(last + 1):
+        own = d_projected[rows[mode]]
+        for k in range(n_hidden):
+            own[k] += hidden[k]
+    for r in range(rank):
+        rest[r] = slope_of_mean
+    for mode in range(last, 0, -1):
+        own, d_own, before = factors[rows[mode]], d_factors[rows[mode]], products[mode]
+        for r in range(rank):
+            d_own[r] += rest[r] * before[r]
+            rest[r] *= own[r]
+    d_own = d_factors[rows[0]]
+    for r in range(rank):
+        d_own[r] += rest[r]
+
+
+@njit(fastmath=LOOSE, error_model="numpy")
+def _log_likelihood(
+    ids, values, weights, projected, factors, heads, biases, totals, d_projected, d_factors, d_heads
+):
+    """Weighted log-likelihood of entries (totals[0]) and its gradients (totals[1:]: biases)."""
+    n_entries, n_modes = ids.shape
+    n_hidden, rank = projected.shape[1], factors.shape[1]
+    hidden, rest = np.empty(n_hidden, np.float32), np.empty(rank, np.float32)
+    products = np.ones((n_modes + 1, rank), np.float32)
+    d_projected[:], d_factors[:], d_heads[:] = 0.0, 0.0, 0.0
+    total, d_mean_bias, d_scale_bias = 0.0, 0.0, 0.0
+    for n in range(n_entries):
+        weight = weights[n]
+        if weight == 0:
+            continue
+        mean, log_variance = _forward(ids[n], projected, factors, heads, biases, hidden, products)
+        error = values[n] - mean
+        precision = np.exp(-log_variance)
+        surprise = error * error * precision
+        total -= weight * HALF * (LOG_2PI + log_variance + surprise)
+        slopes = weight * error * precision, weight * HALF * (surprise - ONE)
+        d_mean_bias += slopes[0]
+        d_scale_bias += slopes[1]
+        _backward(
+            ids[n], factors, heads, slopes, hidden, products, rest, d_projected, d_factors, d_heads
+        )
+    totals[0], totals[1], totals[2] = total, d_mean_bias, d_scale_bias
+
+
+@cfunc(FOREIGN, cache=True)
+def _log_likelihood_call(frame):
+    if is_question(frame):
+        return 0
+    ids, values, weights = argument(frame, 0), argument(frame, 1), argument(frame, 2)
+    projected, factors = argument(frame, 3), argument(frame, 4)
+    heads, biases = argument(frame, 5), argument(frame, 6)
+    totals, d_projected = result(frame, 0), result(frame, 1)
+    d_factors, d_heads = result(frame, 2), result(frame, 3)
+    n_entries, n_modes = dimension(ids, -2), dimension(ids, -1)
+    n_rows, n_hidden, rank = (
+        dimension(projected, -2),
+        dimension(projected, -1),
+        dimension(factors, -1),
+    )
+    for number in range(n_mapped(totals, 1)):
+        _log_likelihood(
+            integers(address_in(ids, 2, number, totals, 1, 4), (n_entries, n_modes)),
+            floats(address_in(values, 1, number, totals, 1, 4), (n_entries,)),
+            floats(address_in(weights, 1, number, totals, 1, 4), (n_entries,)),
+            floats(address_in(projected, 2, number, totals, 1, 4), (n_rows, n_hidden)),
+            floats(address_in(factors, 2, number, totals, 1, 4), (n_rows, rank)),
+            floats(address_in(heads, 2, number, totals, 1, 4), (2, n_hidden)),
+            floats(address_in(biases, 1, number, totals, 1, 4), (2,)),
+            floats(address_in(totals, 1, number, totals, 1, 4), (3,)),
+            floats(address_in(d_projected, 2, number, totals, 1, 4), (n_rows, n_hidden)),
+            floats(address_in(d_factors, 2, number, totals, 1, 4), (n_rows, rank)),
+            floats(address_in(d_heads, 2, number, totals, 1, 4), (2, n_hidden)),
+        )
+    return 0
+
+
+@njit(fastmath=LOOSE, error_model="numpy")
+def _decode(ids, projected, factors, heads, biases, outputs):
+    n_entries, n_modes = ids.shape
+    hidden = np.empty(projected.shape[1], np.float32)
+    products = np.ones((n_modes + 1, factors.shape[1]), np.float32)
+    for n in range(n_entries):
+        outputs[0, n], outputs[1, n] = _forward(
+            ids[n], projected, factors, heads, biases, hidden, products
+        )
+
+
+@cfunc(FOREIGN, cache=True)
+def _decode_call(frame):
+    if is_question(frame):
+        return 0
+    ids, projected, factors = argument(frame, 0), argument(frame, 1), argument(frame, 2)
+    heads, biases, outputs = argument(frame, 3), argument(frame, 4), result(frame, 0)
+    n_entries, n_modes = dimension(ids, -2), dimension(ids, -1)
+    n_rows, n_hidden, rank = (
+        dimension(projected, -2),
+        dimension(projected, -1),
+        dimension(factors, -1),
+    )
+    for number in range(n_mapped(outputs, 2)):
+        _decode(
+            integers(address_in(ids, 2, number, outputs, 2, 4), (n_entries, n_modes)),
+            floats(address_in(projected, 2, number, outputs, 2, 4), (n_rows, n_hidden)),
+            floats(address_in(factors, 2, number, outputs, 2, 4), (n_rows, rank)),
+            floats(address_in(heads, 2, number, outputs, 2, 4), (2, n_hidden)),
+            floats(address_in(biases, 1, number, outputs, 2, 4), (2,)),
+            floats(address_in(outputs, 2, number, outputs, 2, 4), (2, n_entries)),
+        )
+    return 0
+
+
+LOG_LIKELIHOOD, DECODE = "vaecp_log_likelihood", "vaecp_decode"
+register(LOG_LIKELIHOOD, _log_likelihood_call)
+register(DECODE, _decode_call)
+
+
+def decode(tables: Tables) -> tuple[Array, Array]:
+    """Return the mean and the log-variance of every entry."""
+    (outputs,) = _call(DECODE, (2, tables.ids.shape[0]))(*tables)
+    return outputs[0], outputs[1]
+
+
+def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
+    """Return the log-likelihood and its gradients."""
+    call = _call(
+        LOG_LIKELIHOOD, (3,), tables.projected.shape, tables.factors.shape, tables.heads.shape
+    )
+    totals, *gradients = call(tables.ids, values, weights, *tables[1:])
+    return totals[0], Tables(None, *gradients, totals[1:])  # type: ignore[arg-type]
+
+
+def _call(name: str, *shapes: tuple[int, ...]):
+    results = tuple(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes)
+    return jax.ffi.ffi_call(name, results, vmap_method="expand_dims")

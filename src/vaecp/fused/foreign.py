@@ -1,0 +1,119 @@
+"""Numba's compiled functions as operations of XLA's CPU backend.
+
+XLA hands a foreign function one pointer, to a call frame: a C structure of 64-bit words that
+leads to the buffers of the arguments and results, with their sizes. The layout is that of
+`xla/ffi/api/c_api.h`, which comes with JAX and promises to stay compatible.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import jax
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+
+FOREIGN = types.intp(types.intp)
+"""The signature of a foreign function: it takes a call frame, and returns 0 for success."""
+
+# Words of the call frame ...
+_EXTENSION, _API, _ARGUMENTS, _RESULTS = 1, 2, 9, 14
+# ... of XLA's own description of its interface ...
+_API_VERSION = 4
+# ... of the extension by which XLA asks which interface a function was written for ...
+_METADATA, _VERSION = 3, 3
+# ... and of a buffer.
+_DATA, _RANK, _DIMENSIONS = 3, 4, 5
+
+
+@intrinsic
+def _pointer(_context, address):
+    def generate(context, builder, _signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(address), generate
+
+
+@njit
+def words(address, n_words):
+    """The 64-bit words at an address."""
+    return carray(_pointer(address), (n_words,), np.int64)
+
+
+@njit
+def argument(frame, number):
+    """The buffer of an argument."""
+    return words(words(words(frame, 15)[_ARGUMENTS], number + 1)[number], 6)
+
+
+@njit
+def result(frame, number):
+    """The buffer of a result."""
+    return words(words(words(frame, 15)[_RESULTS], number + 1)[number], 6)
+
+
+@njit
+def dimension(buffer, axis):
+    """The size of an axis; negative ones count from the end."""
+    rank = buffer[_RANK]
+    return words(buffer[_DIMENSIONS], rank)[axis if axis >= 0 else rank + axis]
+
+
+@njit
+def n_mapped(buffer, own_rank):
+    """How many times an operation was asked for: the product of a buffer's mapped axes."""
+    product = 1
+    for axis in range(buffer[_RANK] - own_rank):
+        product *= dimension(buffer, axis)
+    return product
+
+
+@njit
+def address_in(buffer, own_rank, number, whole, whole_rank, item_size):
+    """Where the `number`-th of all mapped operations finds its part of a buffer.
+
+    `whole` is a buffer that has every mapped axis in full, and `whole_rank` the rank of one
+    part of it; where a buffer is shared along an axis, its size there is 1.
+    """
+    n_axes = whole[_RANK] - whole_rank
+    place, stride = 0, 1
+    for axis in range(n_axes - 1, -1, -1):
+        size = dimension(whole, axis)
+        if dimension(buffer, axis) > 1:
+            place += stride * (number % size)
+            stride *= size
+        number //= size
+    for axis in range(n_axes, n_axes + own_rank):
+        place *= dimension(buffer, axis)
+    return buffer[_DATA] + item_size * place
+
+
+@njit
+def floats(address, shape):
+    """The 32-bit floats at an address."""
+    return carray(_pointer(address), shape, np.float32)
+
+
+@njit
+def integers(address, shape):
+    """The 32-bit integers at an address."""
+    return carray(_pointer(address), shape, np.int32)
+
+
+@njit
+def is_question(frame):
+    """Answer XLA, if all it asks is which interface a function was written for."""
+    extension = words(frame, 15)[_EXTENSION]
+    if extension == 0:
+        return False
+    # What is read here has its place in every version of the interface so far.
+    spoken = words(words(frame, 15)[_API], 5)[_API_VERSION]
+    words(words(extension, 4)[_METADATA], 4)[_VERSION] = spoken
+    return True
+
+
+def register(name: str, function) -> None:
+    """Make a compiled function of a call frame known to XLA by a name."""
+    pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(function.address)
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(pointer), platform="cpu")

@@ -1,0 +1,112 @@
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vaecp import fused
+from vaecp.fused import cpu, reference
+from vaecp.fused.reference import Tables
+
+
+@pytest.fixture(params=itertools.product((2, 3, 5), (0, 7)), ids=str)
+def entries(request, random):
+    """Tables of three members, and entries, some of which do not count."""
+    n_modes, rank = request.param
+    sizes = np.arange(4, 4 + n_modes)
+    first = np.cumsum(sizes) - sizes
+
+    def draw(*shape):
+        return jnp.asarray(random.normal(size=(3, *shape)), jnp.float32)
+
+    ids = first + random.integers(sizes, size=(50, n_modes))
+    tables = Tables(
+        jnp.asarray(ids, jnp.int32),
+        draw(sizes.sum(), 11),
+        draw(sizes.sum(), rank),
+        0.3 * draw(2, 11),
+        draw(2),
+    )
+    values, weights = random.normal(size=50), random.integers(3, size=50)
+    return tables, *(jnp.asarray(a, jnp.float32) for a in (values, weights))
+
+
+OF_MEMBERS = (Tables(None, 0, 0, 0, 0), None, None)  # type: ignore[arg-type]
+
+
+def close(found, expected):
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for each, right in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        # Terms that nearly cancel leave the rounding of the largest.
+        largest = np.max(np.abs(right), initial=1.0)
+        np.testing.assert_allclose(each, right, rtol=1e-4, atol=2e-6 * largest)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_cpu_loop_gives_the_value_and_gradients_of_the_reference(entries, compiled):
+    functions = [jax.vmap(module.value_and_gradients, OF_MEMBERS) for module in (cpu, reference)]
+    close(*((jax.jit(f) if compiled else f)(*entries) for f in functions))
+
+
+def test_the_cpu_loop_decodes_as_the_reference_does(entries):
+    tables = entries[0]
+    close(*(jax.vmap(module.decode, OF_MEMBERS[:1])(tables) for module in (cpu, reference)))
+
+
+def test_fits_side_by_side_have_values_of_their_own(entries):
+    """A second mapped axis, along which the tables and what is learned from differ."""
+    tables, values, weights = entries
+    several = tables._replace(
+        **{name: jnp.stack([getattr(tables, name)] * 2) for name in Tables._fields[1:]}
+    )
+    both = jnp.stack([values, -values]), jnp.stack([weights, weights[::-1]])
+    axes = (Tables(None, 0, 0, 0, 0), 0, 0)  # type: ignore[arg-type]
+    close(
+        *(
+            jax.vmap(jax.vmap(module.value_and_gradients, OF_MEMBERS), axes)(several, *both)
+            for module in (cpu, reference)
+        )
+    )
+
+
+def test_gradients_are_those_that_jax_would_find(entries):
+    tables, values, weights = (jax.tree.map(lambda a: a, part) for part in entries)
+    member = Tables(tables.ids, *(table[0] for table in tables[1:]))
+
+    def gradient(log_likelihood):
+        def of_floats(*floats):
+            return -2.0 * log_likelihood(Tables(member.ids, *floats), values, weights)
+
+        return jax.grad(of_floats, argnums=(0, 1, 2, 3))(*member[1:])
+
+    close(gradient(fused.log_likelihood), gradient(reference.log_likelihood))
+
+
+def test_other_likelihoods_can_be_trained_through_the_decoder(entries):
+    tables = entries[0]
+    member = Tables(tables.ids, *(table[0] for table in tables[1:]))
+
+    def gradient(decode):
+        def of_floats(*floats):
+            mean, log_variance = decode(Tables(member.ids, *floats))
+            return jnp.sum(jnp.sin(mean) + log_variance**2)
+
+        return jax.grad(of_floats, argnums=(0, 1, 2, 3))(*member[1:])
+
+    close(gradient(fused.decode), gradient(reference.decode))
+
+
+def test_large_activations_saturate():
+    ids = jnp.zeros((1, 2), jnp.int32)
+    tables = Tables(ids, jnp.full((1, 1), 60.0), jnp.zeros((1, 0)), jnp.ones((2, 1)), jnp.zeros(2))
+    np.testing.assert_allclose(cpu.decode(tables)[0], [1.0], rtol=1e-6)
+
+
+def test_what_is_not_finite_stays_so():
+    ids = jnp.zeros((1, 2), jnp.int32)
+    tables = Tables(
+        ids, jnp.full((1, 1), jnp.nan), jnp.zeros((1, 0)), jnp.ones((2, 1)), jnp.zeros(2)
+    )
+    value, _ = cpu.value_and_gradients(tables, jnp.zeros(1), jnp.ones(1))
+    assert not np.isfinite(value)
