@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import jax
@@ -16,9 +18,9 @@ from vaecp.decoder import decode
 from vaecp.layout import Layout
 from vaecp.objective import Parameters
 
-CHUNK = 2048
-"""Entries are predicted in chunks of one size, the last one padded: one compiled program,
-and an entry's prediction does not depend on which others are asked for with it."""
+CHUNK, LARGE_CHUNK = 2048, 32768
+"""Entries are predicted in chunks of one size, the last one padded: one compiled program (and
+one more for many entries), whatever their number."""
 
 
 class Ensemble(NamedTuple):
@@ -130,12 +132,18 @@ def _balanced_normals(seed: int, n_draws: int, shape: tuple[int, ...]) -> np.nda
 
 
 def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndarray):
-    """Apply a function of (CHUNK, D) indices to any number of them."""
+    """Apply a function of (chunk, D) indices to any number of them, on all cores."""
     n_entries = len(indices)
-    padded = np.zeros((-(-max(n_entries, 1) // CHUNK) * CHUNK, indices.shape[1]), dtype=np.int32)
+    size = LARGE_CHUNK if n_entries >= LARGE_CHUNK else CHUNK
+    padded = np.zeros((-(-max(n_entries, 1) // size) * size, indices.shape[1]), dtype=np.int32)
     padded[:n_entries] = indices
-    parts = [
-        jax.tree.map(np.asarray, function(padded[first : first + CHUNK]))
-        for first in range(0, len(padded), CHUNK)
-    ]
+
+    def of_chunk(first: int):
+        return jax.tree.map(np.asarray, function(padded[first : first + size]))
+
+    parts = [of_chunk(0)]  # compiles
+    rest = range(size, len(padded), size)
+    if rest:
+        with ThreadPoolExecutor(min(len(rest), os.cpu_count() or 1)) as threads:
+            parts += threads.map(of_chunk, rest)
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:n_entries], *parts)

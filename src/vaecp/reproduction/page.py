@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +155,26 @@ def _protocol(study: Study) -> str:
         f"{protocol.seed}. The rank (and the learning rate of `VAECP.paper`) is chosen by "
         f"{protocol.folds}-fold cross-validation on the training part of the first split and kept "
         "for the others, to bound the cost. No test entry enters the choice. In the comparison "
-        "*as in the paper* every baseline has the rank that FBCP finds on that training part, from "
-        f"at most {max(study.ranks)}; *at its best*, every method has its own. All methods stop as "
-        "their defaults say, or as the settings below do.\n"
+        "*as in the paper* every baseline has the rank that FBCP finds on that training part; *at "
+        "its best*, every method has its own. All methods stop as their defaults say, or as the "
+        f"settings below do.\n\n{_ranks(study)}"
     )
+
+
+def _ranks(study: Study) -> str:
+    """Say which ranks there were to choose from."""
+
+    def listed(largest: Mapping[str, int]) -> str:
+        return ", ".join(f"{name} {rank}" for name, rank in largest.items())
+
+    said = [f"Ranks tried: {', '.join(map(str, study.ranks))}"]
+    if study.largest:
+        said.append(f"at most {listed(study.largest)}")
+    for dataset, largest in study.largest_on.items():
+        said.append(f"on {dataset} at most {listed(largest)}")
+    if study.ridges:
+        said.append(f"CPALS with its default ridge and {', '.join(map(str, study.ridges))}")
+    return f"{'; '.join(said)}. FBCP prunes what it is given, and is given the largest alone.\n"
 
 
 def _chosen(frame: Table) -> Table:

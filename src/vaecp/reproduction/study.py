@@ -32,11 +32,12 @@ class Study:
     ranks : what every method chooses from; for the synthetic tensors `synthetic_ranks`.
     paper_ranks, paper_rates : what `VAECP.paper` chooses from on real data, of the published
         rates (1e-5, 2e-5, 5e-5) the one that gets furthest in so many steps; on the synthetic
-        tensors it has the published rate of 1e-4, and ranks 9 to 12.
+        tensors it has the published rate of 1e-4, and the rank that they were made with.
     paper_steps : the most minibatches of `VAECP.paper`.
     budgets : settings per method that bound its cost.
-    largest : the largest rank of methods whose cost grows fastest with it; on sugar, which has
-        ten times the entries of the others, that of `largest_on_sugar` where it is named there.
+    ridges : what CPALS chooses from beside its default.
+    largest : the largest rank of methods whose cost grows fastest with it.
+    largest_on : the same on one tensor, where it differs.
     synthetic_epochs : of VAECP; None leaves it to the default.
     stride : every how many-th sample of sugar is taken.
     note : what the title of every figure says.
@@ -50,8 +51,9 @@ class Study:
     paper_steps: int
     collapse_epochs: int
     budgets: dict[str, dict[str, Any]]
+    ridges: tuple[float, ...] = ()
     largest: dict[str, int] = field(default_factory=dict)
-    largest_on_sugar: dict[str, int] = field(default_factory=dict)
+    largest_on: dict[str, dict[str, int]] = field(default_factory=dict)
     synthetic_epochs: int | None = None
     stride: int = 1
     note: str = ""
@@ -66,8 +68,13 @@ FULL = Study(
     paper_steps=100_000,
     collapse_epochs=180,
     budgets={},
-    largest={"FBCP": 50, "HOSVD": 30, "TuckerALS": 30, "InfTucker": 10},
-    largest_on_sugar={"FBCP": 20, "InfTucker": 5},
+    ridges=(0.03,),
+    largest={"CPALS": 75, "NCP": 50, "FBCP": 50, "HOSVD": 30, "TuckerALS": 30, "InfTucker": 10},
+    largest_on={
+        "synthetic": {"CPALS": 20, "NCP": 20},
+        "amino": {"CPALS": 50},
+        "sugar": {"CPALS": 100, "NCP": 100, "FBCP": 20, "InfTucker": 5},
+    },
 )
 QUICK = Study(
     protocol=Protocol(repeats=2, folds=2),
@@ -136,11 +143,16 @@ def _case(name: str, study: Study, methods: Sequence[str]) -> Case:
         budgets["VAECP"] = budgets.get("VAECP", {}) | {"max_epochs": study.synthetic_epochs}
     ranks = study.synthetic_ranks if synthetic else study.ranks
     found = candidates(list(METHODS), ranks, budgets)
-    largest = study.largest | (study.largest_on_sugar if name == "sugar" else {})
+    largest = study.largest | study.largest_on.get(name.split()[0], {})
     for limited, rank in largest.items():
         found[limited] = [given for given in found[limited] if dict(given)["rank"] <= rank]
     found["FBCP"] = found["FBCP"][-1:]  # it prunes what it is given
-    found["VAECP.paper"] = _published(study, observations, synthetic)
+    found["CPALS"] += [
+        settings_of(**dict(given), ridge=ridge)
+        for ridge in study.ridges
+        for given in found["CPALS"]
+    ]
+    found["VAECP.paper"] = _published(study, observations, SYNTHETIC.get(name))
     kept = {name: found[name] for name in found if not methods or name in methods}
     return Case(name, observations, kept)
 
@@ -171,18 +183,15 @@ def _every(tensor: Observations, stride: int) -> Observations:
     )
 
 
-def _published(study: Study, observations: Observations, synthetic: bool) -> list[Any]:
+def _published(study: Study, observations: Observations, true_rank: int | None) -> list[Any]:
     """The paper names no number of epochs, so a number of steps bounds them."""
     n_training = (1 - study.protocol.held_out) * len(observations)
     n_epochs = int(np.clip(study.paper_steps * BATCH / n_training, 2, 1_000))
-    ranks = study.paper_ranks if not synthetic else (9, 10, 11, 12)
-    rates = study.paper_rates if not synthetic else (1e-4,)
-    if len(study.paper_ranks) == 1:
-        ranks = study.paper_ranks
+    ranks, rates = ((true_rank,), (1e-4,)) if true_rank else (study.paper_ranks, study.paper_rates)
     return [
         settings_of(
             rank=rank,
-            hidden=50 if synthetic else 100,
+            hidden=50 if true_rank else 100,
             learning_rate=rate,
             max_epochs=n_epochs,
         )
