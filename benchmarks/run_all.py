@@ -103,7 +103,8 @@ def main() -> int:
     args = options.parse_args()
     found = {name: run(name, arguments) for name, arguments in plan(args).items()}
     measured = figures(found)
-    print(f"\n## Targets\n\n{summary(measured)}")
+    if not args.smoke:
+        print(f"\n## Targets\n\n{summary(measured)}")
     if LOAD_AT_START > BUSY:
         print(f"\nThe load was {LOAD_AT_START} at the start: others were at work, measure again.")
     finish({"figures": measured, **found}, None if args.smoke else args.output)
