@@ -39,8 +39,16 @@ docs-outputs: .venv/.installed
 	$(BIN)/python tools/doc_blocks.py
 	$(BIN)/python tools/run_notebooks.py
 
-bench: .venv/.installed
-	$(BIN)/python benchmarks/amino.py
+# PyTorch and SMURFF, to compare with. PyTorch's own index has it without several GB for GPUs.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+.venv/.installed-bench: .venv/.installed
+	$(BIN)/python -m pip install --quiet --retries 1 --extra-index-url $(TORCH_INDEX) \
+		--editable '.[dev,bench]' --constraint constraints.txt
+	touch $@
+
+# Takes about a quarter of an hour, and an idle machine.
+bench: .venv/.installed-bench
+	$(BIN)/python benchmarks/run_all.py
 
 reproduce: .venv/.installed
 	$(BIN)/vaecp reproduce --output results
