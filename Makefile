@@ -39,11 +39,9 @@ docs-outputs: .venv/.installed
 	$(BIN)/python tools/doc_blocks.py
 	$(BIN)/python tools/run_notebooks.py
 
-# PyTorch and SMURFF, to compare with. PyTorch's own index has it without several GB for GPUs.
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+# PyTorch and SMURFF, to compare with.
 .venv/.installed-bench: .venv/.installed
-	$(BIN)/python -m pip install --quiet --retries 1 --extra-index-url $(TORCH_INDEX) \
-		--editable '.[dev,bench]' --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]' --constraint constraints.txt
 	touch $@
 
 # Takes about a quarter of an hour, and an idle machine.

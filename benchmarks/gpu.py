@@ -46,7 +46,9 @@ def random_problem(n_entries: int) -> Problem:
     layout = Layout(SHAPE)
     ones = jnp.ones(n_entries)
     return Problem(
-        training=Entries(jnp.stack(indices, axis=1), jax.random.normal(keys[3], (n_entries,)), ones),
+        training=Entries(
+            jnp.stack(indices, axis=1), jax.random.normal(keys[3], (n_entries,)), ones
+        ),
         held_out=jnp.zeros(n_entries),
         validation=Entries(jnp.zeros((32, 3), jnp.int32), jnp.zeros(32), jnp.zeros(32)),
         row_weights=jnp.asarray(layout.row_weights(SHAPE)),

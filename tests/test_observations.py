@@ -223,3 +223,9 @@ def test_constant_values_have_a_scale_of_zero(constant):
     assert standardiser.scale == 0
     assert standardiser.apply([constant]).tolist() == [0]
     assert standardiser.invert([0.0])[0] == pytest.approx(constant)
+
+
+def test_values_of_single_precision_are_taken_without_a_warning(recwarn):
+    values = np.array([1.0, 2.0], dtype=np.float32)
+    Observations(np.array([[0, 0], [1, 1]]), values, (2, 2))
+    assert not recwarn.list

@@ -183,7 +183,7 @@ class Observations:
                 "observed values must be finite, so leave unknown entries out."
             )
         largest = int(np.argmax(np.abs(self.values)))
-        if abs(self.values[largest]) > MAX_VALUE:
+        if abs(float(self.values[largest])) > MAX_VALUE:
             raise ObservationError(
                 f"values[{largest}] is {self.values[largest]:.3g}: values must lie within "
                 f"{MAX_VALUE:.0e} of zero, so choose a larger unit."
