@@ -28,5 +28,5 @@ def keep_compiled_programs() -> None:
     except OSError:  # a read-only home: compile anew each time
         return
     jax.config.update("jax_compilation_cache_max_size", MAX_BYTES)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_compilation_cache_dir", str(folder))

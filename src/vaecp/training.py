@@ -88,11 +88,8 @@ class Crew:
         n_members = states.best_loss.shape[-1]
         on_cpu = all(device.platform == "cpu" for device in self.where.device_set)
         size = GROUP_ON_CPU if on_cpu else n_members
-        self.groups = [
-            # Placed like the outcome of a chunk: placed otherwise, the loop would be compiled twice.
-            jax.device_put(_members(states, slice(first, first + size), self.axis), self.where)
-            for first in range(0, n_members, size)
-        ]
+        # Placed like the outcome of a chunk: placed otherwise, the loop would be compiled twice.
+        self.groups = [jax.device_put(group, self.where) for group in self._cut(states, size)]
         self.has_compiled = False
 
     def run(self, phase: Phase, batches: np.ndarray, seed: int) -> Epoch:
@@ -123,19 +120,32 @@ class Crew:
 
     def best(self) -> Parameters:
         """A copy of the best parameters: the next chunk reuses their buffers."""
-        return self._joined([jax.tree.map(jnp.copy, states.best) for states in self.groups])
+        if len(self.groups) == 1:
+            return jax.tree.map(jnp.copy, self.groups[0].best)
+        return self._joined([states.best for states in self.groups])
 
     def epochs_since_best(self) -> int:
         return min(int(states.epochs_since_best.min()) for states in self.groups)
 
+    # Cut and joined by NumPy: on arrays of a CPU that costs nothing, while JAX would compile a
+    # program for every shape.
+
+    def _cut(self, states: State, size: int) -> list[State]:
+        n_members = states.best_loss.shape[-1]
+        if size >= n_members:
+            return [states]
+        before = (slice(None),) * self.axis
+        return [
+            jax.tree.map(lambda a, f=first: jnp.array(np.asarray(a)[*before, f : f + size]), states)
+            for first in range(0, n_members, size)
+        ]
+
     def _joined(self, parts: Sequence):
         if len(parts) == 1:
             return parts[0]
-        return jax.tree.map(lambda *each: jnp.concatenate(each, axis=self.axis), *parts)
-
-
-def _members(states: State, chosen: slice, axis: int) -> State:
-    return jax.tree.map(lambda a: a[(slice(None),) * axis + (chosen,)], states)
+        return jax.tree.map(
+            lambda *each: np.concatenate([np.asarray(a) for a in each], axis=self.axis), *parts
+        )
 
 
 def _in_chunks(phase: Phase, length: int) -> Iterator[tuple[Phase, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -213,6 +214,7 @@ def _with_population(rows: Table, seen: np.ndarray) -> Table:
     )
 
 
+@functools.partial(jax.jit, static_argnums=2)
 def _rows_of_members(parameters: Parameters, smoothers: Smoothers, layout: Layout) -> Rows:
     return jax.vmap(
         lambda p: smoothing.posterior_of_rows(p.rows, p.smoothness, p.prior, smoothers, layout)
