@@ -71,7 +71,7 @@ def test_fits_side_by_side_have_values_of_their_own(entries):
 
 
 def test_gradients_are_those_that_jax_would_find(entries):
-    tables, values, weights = (jax.tree.map(lambda a: a, part) for part in entries)
+    tables, values, weights = entries
     member = Tables(tables.ids, *(table[0] for table in tables[1:]))
 
     def gradient(log_likelihood):
@@ -110,3 +110,16 @@ def test_what_is_not_finite_stays_so():
     )
     value, _ = cpu.value_and_gradients(tables, jnp.zeros(1), jnp.ones(1))
     assert not np.isfinite(value)
+
+
+@pytest.mark.skipif(jax.default_backend() != "gpu", reason="there is no GPU")
+def test_the_gpu_kernel_gives_the_value_and_gradients_of_the_reference(entries):
+    from vaecp.fused import gpu
+
+    with jax.default_matmul_precision("highest"):
+        close(
+            *(
+                jax.jit(jax.vmap(module.value_and_gradients, OF_MEMBERS))(*entries)
+                for module in (gpu, reference)
+            )
+        )

@@ -86,12 +86,13 @@ def outcome_of(
     kl_warmup=0.0,
     batch_size=64,
     decay=False,
+    n_members=2,
     **options,
 ):
     layout = Layout.of(observations.shape)
     random = np.random.default_rng(0)
     return training.train(
-        recipe.initial_states(0, np.ones(2), layout, ARCHITECTURE),
+        recipe.initial_states(0, np.ones(n_members), layout, ARCHITECTURE),
         problems.problem(
             observations,
             validation,
@@ -310,3 +311,21 @@ def test_held_out_values_reach_the_final_parameters_and_not_the_judged_ones(obse
 def test_without_a_finish_the_judged_parameters_are_final(observations):
     run = trained(*observations.split(0.2, 0))
     assert run.judged is run.final
+
+
+def test_groups_of_members_train_in_threads_with_one_program(observations):
+    """A thread that does not know the chosen device would compile the loop again."""
+    outcome_of(observations)
+    before = loop_module.run_chunk._cache_size()
+    with jax.default_device(jax.devices()[0]):
+        outcome = outcome_of(observations, n_members=6, n_epochs=30)
+    assert loop_module.run_chunk._cache_size() <= before + 1
+    assert outcome.history["elbo"].shape == (30, 6)
+
+
+def test_members_do_not_depend_on_who_trains_beside_them(observations):
+    few, many = (outcome_of(observations, n_members=n) for n in (2, 4))
+    for found, expected in zip(
+        jax.tree.leaves(many.parameters), jax.tree.leaves(few.parameters), strict=True
+    ):
+        np.testing.assert_array_equal(np.asarray(found)[:2], expected)

@@ -17,16 +17,26 @@ def keep_compiled_programs() -> None:
     It stays as it is if JAX was given a folder already, and off if the environment variable
     VAECP_COMPILATION_CACHE is "off"; any other value of that variable is the folder to use.
     """
-    setting = os.environ.get(SETTING, "")
-    if setting == "off" or getattr(jax.config, "jax_compilation_cache_dir", None):
+    if getattr(jax.config, "jax_compilation_cache_dir", None):
         return
-    import platformdirs
-
-    folder = Path(setting or platformdirs.user_cache_path("vaecp") / "compiled")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a read-only home: compile anew each time
+    folder = cache_folder("xla")
+    if folder is None:
         return
     jax.config.update("jax_compilation_cache_max_size", MAX_BYTES)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_compilation_cache_dir", str(folder))
+
+
+def cache_folder(name: str) -> Path | None:
+    """Make and return a folder for compiled programs; None if there is to be none, or cannot be."""
+    setting = os.environ.get(SETTING, "")
+    if setting == "off":
+        return None
+    import platformdirs
+
+    folder = Path(setting or platformdirs.user_cache_path("vaecp") / "compiled") / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a read-only home: compile anew each time
+        return None
+    return folder if os.access(folder, os.W_OK) else None

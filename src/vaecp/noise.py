@@ -1,4 +1,4 @@
-"""Standard normal numbers for the draws of training, an order cheaper than JAX's own.
+"""Standard normal numbers for draws of rows, an order cheaper than JAX's own.
 
 Every step draws as many as there are numbers in the rows. JAX's generator is fit for
 cryptography and costs more than the rest of a small step; an integer hash of a counter, mixed

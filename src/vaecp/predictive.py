@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from vaecp import factors
+from vaecp.cores import n_cores
 from vaecp.decoder import decode
 from vaecp.layout import Layout
 from vaecp.objective import Parameters
@@ -138,12 +138,15 @@ def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndar
     padded = np.zeros((-(-max(n_entries, 1) // size) * size, indices.shape[1]), dtype=np.int32)
     padded[:n_entries] = indices
 
+    device = jax.config.jax_default_device
+
     def of_chunk(first: int):
-        return jax.tree.map(np.asarray, function(padded[first : first + size]))
+        with jax.default_device(device):  # a thread does not inherit it
+            return jax.tree.map(np.asarray, function(padded[first : first + size]))
 
     parts = [of_chunk(0)]  # compiles
     rest = range(size, len(padded), size)
     if rest:
-        with ThreadPoolExecutor(min(len(rest), os.cpu_count() or 1)) as threads:
+        with ThreadPoolExecutor(min(len(rest), n_cores())) as threads:
             parts += threads.map(of_chunk, rest)
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:n_entries], *parts)

@@ -5,7 +5,6 @@ Python sees only whole chunks, to show progress and to stop.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vaecp.cores import n_cores
 from vaecp.errors import TrainingError
 from vaecp.loop import Epoch, Loop, Phase, Problem, State, run_chunk, start_all
 from vaecp.objective import Parameters
@@ -45,6 +45,8 @@ def train(
     on_chunk: OnChunk | None = None,
 ) -> Outcome:
     """Train every member through the phases, each from the best state of the one before.
+
+    The states are used up: their arrays cannot be read afterwards.
 
     With validation entries the best state is the one that does best there, otherwise the last.
     A phase ends early when no member has improved for `patience` epochs. `random` shuffles the
@@ -95,14 +97,16 @@ class Crew:
     def run(self, phase: Phase, batches: np.ndarray, seed: int) -> Epoch:
         """Train for a chunk; return its terms, epochs first."""
         key = jax.random.key(seed)
+        device = jax.config.jax_default_device
 
         def run_group(states: State) -> tuple[State, Epoch]:
-            return jax.block_until_ready(
-                run_chunk(states, self.problem, phase, batches, key, self.loop)
-            )
+            with jax.default_device(device):  # a thread does not inherit it
+                return jax.block_until_ready(
+                    run_chunk(states, self.problem, phase, batches, key, self.loop)
+                )
 
         if self.has_compiled and len(self.groups) > 1:
-            with ThreadPoolExecutor(min(len(self.groups), os.cpu_count() or 1)) as threads:
+            with ThreadPoolExecutor(min(len(self.groups), n_cores())) as threads:
                 outcomes = list(threads.map(run_group, self.groups))
         else:
             outcomes = [run_group(states) for states in self.groups]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vaecp.commands import suggestions
+from vaecp.cores import n_cores
 
 if TYPE_CHECKING:
     from vaecp.observations import Observations
@@ -189,12 +190,7 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
 
 def n_jobs(jobs: int | None) -> int:
     """Return the number of processes: one per core that may be used, unless told."""
-    import os
-
-    if jobs is not None:
-        return jobs
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1
+    return n_cores() if jobs is None else jobs
 
 
 @contextmanager

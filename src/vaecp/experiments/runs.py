@@ -9,8 +9,9 @@ import platform
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any, cast
 
@@ -197,12 +198,12 @@ def describe(run: Run) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
-    packages = ("jax", "numpy", "scipy", "scikit-learn")
-    return {
-        "vaecp": __version__,
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }
+    packages = ("jax", "numba", "numpy", "scipy", "scikit-learn")
+    found = {"vaecp": __version__, "python": platform.python_version()}
+    for package in packages:
+        with suppress(PackageNotFoundError):  # Numba speeds up, and can be missing
+            found[package] = version(package)
+    return found
 
 
 def device() -> str:

@@ -8,6 +8,7 @@ they compute, and serves where no kernel of ours does.
 from __future__ import annotations
 
 import functools
+import warnings
 
 import jax
 from jax import Array
@@ -33,7 +34,10 @@ decode.defvjp(
 
 @jax.custom_vjp
 def log_likelihood(tables: Tables, values: Array, weights: Array) -> Array:
-    """Return the sum of the entries' weighted log-densities."""
+    """Return the sum of the entries' weighted log-densities.
+
+    It has gradients with respect to the tables; values and weights are data.
+    """
     return reference.log_likelihood(tables, values, weights)
 
 
@@ -57,7 +61,13 @@ def _cpu():
     """The compiled loops of the CPU, or None where Numba is missing or XLA refuses them."""
     try:
         from vaecp.fused import cpu
-    except (ImportError, RuntimeError):
+    except (ImportError, RuntimeError) as error:
+        if jax.default_backend() == "cpu":
+            warnings.warn(
+                f"fits take several times as long, for the compiled loops cannot be used ({error}): "
+                "install numba.",
+                stacklevel=2,
+            )
         return None
     return cpu
 
@@ -67,6 +77,8 @@ def _gpu():
     """The kernel of NVIDIA's GPUs, or None where there is none to run it."""
     if jax.default_backend() != "gpu":
         return None
-    from vaecp.fused import gpu
-
+    try:
+        from vaecp.fused import gpu
+    except ImportError:  # a version of JAX without Triton's part of Pallas
+        return None
     return gpu

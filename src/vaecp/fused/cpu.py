@@ -11,16 +11,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numba import cfunc, float32, njit
+from numba import float32, njit
 
 from vaecp.fused.foreign import (
-    FOREIGN,
     address_in,
+    answers_question,
     argument,
+    compiled,
     dimension,
     floats,
     integers,
-    is_question,
     n_mapped,
     register,
     result,
@@ -150,9 +150,9 @@ def _log_likelihood(
     totals[0], totals[1], totals[2] = total, d_mean_bias, d_scale_bias
 
 
-@cfunc(FOREIGN, cache=True)
+@compiled
 def _log_likelihood_call(frame):
-    if is_question(frame):
+    if answers_question(frame):
         return 0
     ids, values, weights = argument(frame, 0), argument(frame, 1), argument(frame, 2)
     projected, factors = argument(frame, 3), argument(frame, 4)
@@ -193,9 +193,9 @@ def _decode(ids, projected, factors, heads, biases, outputs):
         )
 
 
-@cfunc(FOREIGN, cache=True)
+@compiled
 def _decode_call(frame):
-    if is_question(frame):
+    if answers_question(frame):
         return 0
     ids, projected, factors = argument(frame, 0), argument(frame, 1), argument(frame, 2)
     heads, biases, outputs = argument(frame, 3), argument(frame, 4), result(frame, 0)
@@ -239,4 +239,12 @@ def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[
 
 def _call(name: str, *shapes: tuple[int, ...]):
     results = tuple(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes)
-    return jax.ffi.ffi_call(name, results, vmap_method="expand_dims")
+    foreign = jax.ffi.ffi_call(name, results, vmap_method="expand_dims")
+
+    def call(ids: Array, *floats: Array):
+        assert ids.shape[1] > 1, "the loops read two modes or more"
+        assert ids.dtype == jnp.int32, "the loops read 32-bit integers"
+        assert all(a.dtype == jnp.float32 for a in floats), "the loops read 32-bit floats"
+        return foreign(ids, *floats)
+
+    return call

@@ -8,11 +8,16 @@ leads to the buffers of the arguments and results, with their sizes. The layout 
 from __future__ import annotations
 
 import ctypes
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
 
 import jax
 import numpy as np
-from numba import carray, njit, types
+from numba import carray, cfunc, config, njit, types
 from numba.extending import intrinsic
+
+from vaecp.compilation import cache_folder
 
 FOREIGN = types.intp(types.intp)
 """The signature of a foreign function: it takes a call frame, and returns 0 for success."""
@@ -22,7 +27,8 @@ _EXTENSION, _API, _ARGUMENTS, _RESULTS = 1, 2, 9, 14
 # ... of XLA's own description of its interface ...
 _API_VERSION = 4
 # ... of the extension by which XLA asks which interface a function was written for ...
-_METADATA, _VERSION = 3, 3
+_TYPE, _METADATA, _VERSION = 1, 3, 3
+_ASKS_FOR_METADATA = 1
 # ... and of a buffer.
 _DATA, _RANK, _DIMENSIONS = 3, 4, 5
 
@@ -102,15 +108,33 @@ def integers(address, shape):
 
 
 @njit
-def is_question(frame):
+def answers_question(frame):
     """Answer XLA, if all it asks is which interface a function was written for."""
     extension = words(frame, 15)[_EXTENSION]
-    if extension == 0:
+    if extension == 0 or words(extension, 2)[_TYPE] & 0xFFFFFFFF != _ASKS_FOR_METADATA:
         return False
     # What is read here has its place in every version of the interface so far.
     spoken = words(words(frame, 15)[_API], 5)[_API_VERSION]
     words(words(extension, 4)[_METADATA], 4)[_VERSION] = spoken
     return True
+
+
+def compiled(function: Callable):
+    """Compile a function of a call frame; keep the machine code in the user's cache folder."""
+    folder = cache_folder(f"numba-{_digest()}")
+    if folder is None:
+        return cfunc(FOREIGN)(function)
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        return cfunc(FOREIGN, cache=True)(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def _digest() -> str:
+    """Of this file: Numba looks for changes in the file of the function alone."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
 
 
 def register(name: str, function) -> None:

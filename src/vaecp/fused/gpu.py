@@ -22,9 +22,7 @@ PROGRAMS = 4096
 UNITS_PER_WARP = 256
 
 
-def value_and_gradients(
-    tables: Tables, values: Array, weights: Array, *, interpret: bool = False
-) -> tuple[Array, Tables]:
+def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
     """Return the log-likelihood and its gradients; that of `ids` is None."""
     n_blocks = pl.cdiv(tables.ids.shape[0], ENTRIES_PER_BLOCK)
     blocks_per_program = pl.cdiv(n_blocks, PROGRAMS)
@@ -38,7 +36,6 @@ def value_and_gradients(
         grid=(pl.cdiv(n_blocks, blocks_per_program),),
         input_output_aliases={n_inputs + number: number for number in range(len(zeros))},
         compiler_params=triton.CompilerParams(num_warps=n_warps, num_stages=1),
-        interpret=interpret,
         name="vaecp_log_likelihood",
     )
     totals, *gradients = call(*tables, values, weights, *zeros)

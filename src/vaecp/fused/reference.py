@@ -26,7 +26,7 @@ class Tables(NamedTuple):
         log s^2 = heads[1] . h + biases[1]
     """
 
-    ids: Array  # (n, D)
+    ids: Array  # (n, D), two modes or more
     projected: Array  # (rows, K)
     factors: Array  # (rows, R); R = 0 for the network alone
     heads: Array  # (2, K)

@@ -154,7 +154,8 @@ def _protocol(study: Study) -> str:
         f"{protocol.held_out:.0%} to test, {protocol.repeats} times, with seeds derived from "
         f"{protocol.seed}. The rank (and the learning rate of `VAECP.paper`) is chosen by "
         f"{protocol.folds}-fold cross-validation on the training part of the first split and kept "
-        "for the others, to bound the cost. No test entry enters the choice. In the comparison "
+        "for the others, to bound the cost: no test entry of the first split enters the choice, but "
+        "the other splits are drawn from the same entries. In the comparison "
         "*as in the paper* every baseline has the rank that FBCP finds on that training part; *at "
         "its best*, every method has its own. All methods stop as their defaults say, or as the "
         f"settings below do.\n\n{_ranks(study)}"
@@ -167,7 +168,11 @@ def _ranks(study: Study) -> str:
     def listed(largest: Mapping[str, int]) -> str:
         return ", ".join(f"{name} {rank}" for name, rank in largest.items())
 
-    said = [f"Ranks tried: {', '.join(map(str, study.ranks))}"]
+    said = [
+        f"Ranks tried: {', '.join(map(str, study.ranks))}, on the synthetic tensors "
+        f"{', '.join(map(str, study.synthetic_ranks))}; by `VAECP.paper` "
+        f"{', '.join(map(str, study.paper_ranks))}, there the rank that they were made with"
+    ]
     if study.largest:
         said.append(f"at most {listed(study.largest)}")
     for dataset, largest in study.largest_on.items():
