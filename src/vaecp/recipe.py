@@ -19,7 +19,8 @@ from vaecp.objective import Parameters
 from vaecp.smoothing import INITIAL_SMOOTHNESS
 from vaecp.starts import Start
 
-STEPS, STEPS_OF_RICH = 5_000, 10_000
+STEPS, MORE_STEPS = 5_000, 10_000
+SMALL = 20_000
 ENTRIES_OF_RICH_ROWS = 300
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 FINISHING_RATE = 0.1
@@ -28,6 +29,9 @@ MAX_NUMBERS = 100_000_000
 """Of all rows of all members: training holds about eight arrays of so many."""
 INITIAL_POSTERIOR_STD = 0.05
 RATE_SCALE_FROM_CP = 0.3
+RATE_SCALES = np.repeat([1.0, 2.0], [6, 2])
+"""Of members in turn: small tensors with few entries per number want larger steps, others do not,
+and the blend can tell."""
 
 
 def choose_batch_size(n_entries: int) -> int:
@@ -51,10 +55,12 @@ def choose_block_size(n_entries: int, batch_size: int) -> int:
 def choose_epochs(n_entries: int, batch_size: int, shape: tuple[int, ...]) -> int:
     """A number of steps, so that small tensors see their entries more often.
 
-    Rows with many entries can be told apart finely, and gain from twice as many.
+    Those gain from twice as many, which cost little there, and so do tensors whose rows have
+    many entries and can be told apart finely.
     """
     steps_per_epoch = -(-n_entries // batch_size)
-    n_steps = STEPS_OF_RICH if _has_rich_rows(n_entries, shape) else STEPS
+    needs_more = n_entries < SMALL or _has_rich_rows(n_entries, shape)
+    n_steps = MORE_STEPS if needs_more else STEPS
     return int(np.clip(n_steps // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
 
 
@@ -78,7 +84,7 @@ def choose_size(n_entries: int, shape: tuple[int, ...]) -> Size:
     """
     sparse = n_entries < 0.05 * np.prod(np.array(shape, dtype=float))
     rank = 64 if sparse or _has_rich_rows(n_entries, shape) else 40
-    n_members = 8 if sparse or n_entries < 20_000 else 4
+    n_members = 8 if sparse or n_entries < SMALL else 4
     while n_members > 1 and rank * n_members * sum(shape) > MAX_NUMBERS:
         n_members //= 2
     while rank > 8 and rank * sum(shape) > MAX_NUMBERS:
@@ -250,7 +256,7 @@ def initial_states(
         for number in range(len(weight_precisions))
     ]
     parameters = jax.tree.map(lambda *each: jnp.asarray(np.stack(each)), *members)
-    rate_scale = np.ones(len(members), dtype=np.float32)
+    rate_scale = np.resize(RATE_SCALES, len(members)).astype(np.float32)
     if starts:
         parameters = _placed(parameters, starts)
         rate_scale[-len(starts) :] = RATE_SCALE_FROM_CP
