@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import jax
@@ -13,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from vaecp import factors
-from vaecp.cores import n_cores
+from vaecp.cores import in_threads
 from vaecp.decoder import decode
 from vaecp.layout import Layout
 from vaecp.objective import Parameters
@@ -138,15 +137,9 @@ def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndar
     padded = np.zeros((-(-max(n_entries, 1) // size) * size, indices.shape[1]), dtype=np.int32)
     padded[:n_entries] = indices
 
-    device = jax.config.jax_default_device
-
     def of_chunk(first: int):
-        with jax.default_device(device):  # a thread does not inherit it
-            return jax.tree.map(np.asarray, function(padded[first : first + size]))
+        return jax.tree.map(np.asarray, function(padded[first : first + size]))
 
     parts = [of_chunk(0)]  # compiles
-    rest = range(size, len(padded), size)
-    if rest:
-        with ThreadPoolExecutor(min(len(rest), n_cores())) as threads:
-            parts += threads.map(of_chunk, rest)
+    parts += in_threads(of_chunk, range(size, len(padded), size))
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:n_entries], *parts)

@@ -6,14 +6,13 @@ Python sees only whole chunks, to show progress and to stop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vaecp.cores import n_cores
+from vaecp.cores import in_threads
 from vaecp.errors import TrainingError
 from vaecp.loop import Epoch, Loop, Phase, Problem, State, run_chunk, start_all
 from vaecp.objective import Parameters
@@ -97,17 +96,14 @@ class Crew:
     def run(self, phase: Phase, batches: np.ndarray, seed: int) -> Epoch:
         """Train for a chunk; return its terms, epochs first."""
         key = jax.random.key(seed)
-        device = jax.config.jax_default_device
 
         def run_group(states: State) -> tuple[State, Epoch]:
-            with jax.default_device(device):  # a thread does not inherit it
-                return jax.block_until_ready(
-                    run_chunk(states, self.problem, phase, batches, key, self.loop)
-                )
+            return jax.block_until_ready(
+                run_chunk(states, self.problem, phase, batches, key, self.loop)
+            )
 
         if self.has_compiled and len(self.groups) > 1:
-            with ThreadPoolExecutor(min(len(self.groups), n_cores())) as threads:
-                outcomes = list(threads.map(run_group, self.groups))
+            outcomes = in_threads(run_group, self.groups)
         else:
             outcomes = [run_group(states) for states in self.groups]
             self.has_compiled = True

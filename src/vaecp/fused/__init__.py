@@ -22,7 +22,8 @@ __all__ = ["Tables", "decode", "log_likelihood"]
 @jax.custom_vjp
 def decode(tables: Tables) -> tuple[Array, Array]:
     """Return the mean and the log-variance of every entry."""
-    kernels = {"cpu": _cpu().decode} if _cpu() else {}
+    cpu = _cpu()
+    kernels = {"cpu": cpu.decode} if cpu else {}
     return jax.lax.platform_dependent(tables, **kernels, default=reference.decode)
 
 

@@ -11,10 +11,12 @@ import ctypes
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
+import numba
 import numpy as np
-from numba import carray, cfunc, config, njit, types
+from numba import cfunc, njit, types
 from numba.extending import intrinsic
 
 from vaecp.compilation import cache_folder
@@ -33,12 +35,17 @@ _ASKS_FOR_METADATA = 1
 _DATA, _RANK, _DIMENSIONS = 3, 4, 5
 
 
-@intrinsic
-def _pointer(_context, address):
+def _typed_pointer(_context, address):
     def generate(context, builder, _signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(address), generate
+
+
+# Numba's names are made at run time, which a checker of types does not see.
+_pointer: Any = intrinsic(_typed_pointer)
+carray: Any = getattr(numba, "carray")  # noqa: B009
+config: Any = getattr(numba, "config")  # noqa: B009
 
 
 @njit

@@ -49,6 +49,7 @@ def _kernel(
     n_entries, n_modes = ids.shape
     units, is_unit = _columns(projected.shape[1])
     rank = factors.shape[1]
+    components, is_component = _columns(max(rank, 1))
     # (block, units): a block of rows, one per entry.
     of_mean, of_log_variance = (
         triton.load(heads.at[head, units], mask=is_unit, other=0.0)[None] for head in (0, 1)
@@ -65,12 +66,11 @@ def _kernel(
         ]
         weight = triton.load(weights.at[entries], mask=inside, other=0.0)
         value = triton.load(values.at[entries], mask=inside, other=0.0)
-        hidden = _tanh(sum(_rows_of(projected, row, units, is_unit) for row in rows))
+        hidden = _tanh(_sum([_rows_of(projected, row, units, is_unit) for row in rows]))
         mean = jnp.sum(hidden * of_mean, axis=1) + biases[0]
         log_variance = jnp.sum(hidden * of_log_variance, axis=1) + biases[1]
+        own = [_rows_of(factors, row, components, is_component) for row in rows] if rank else []
         if rank:
-            components, is_component = _columns(rank)
-            own = [_rows_of(factors, row, components, is_component) for row in rows]
             mean += jnp.sum(_product(own), axis=1)
         error, precision = value - mean, jnp.exp(-log_variance)
         surprise = error * error * precision
@@ -122,6 +122,10 @@ def _add_rows(table, rows: Array, columns: Array, terms: Array, mask: Array) -> 
         jnp.broadcast_to(columns[None], terms.shape),
     )
     triton.atomic_add(table, place, terms, mask=mask)
+
+
+def _sum(arrays: list[Array]) -> Array:
+    return functools.reduce(jnp.add, arrays)
 
 
 def _product(arrays: list[Array]) -> Array:
