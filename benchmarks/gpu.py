@@ -17,7 +17,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tasks import load, task
+from tasks import load
 
 import vaecp
 from vaecp import fused, recipe
@@ -82,7 +82,7 @@ def entries_a_second(problem: Problem, n_steps: int) -> float:
 def throughput() -> None:
     problem = random_problem(64 * BATCH)
     kernel = entries_a_second(problem, 64)
-    floor = _without_additions(problem)
+    floor = _forward_alone(problem)
     fused._gpu = lambda: None
     jax.clear_caches()
     plain = entries_a_second(problem, 64)
@@ -95,7 +95,7 @@ def throughput() -> None:
     )
 
 
-def _without_additions(problem: Problem) -> float:
+def _forward_alone(problem: Problem) -> float:
     """Entries a second of a forward pass in plain JAX: look-ups, but nothing added to rows."""
     random = np.random.default_rng(0)
     n_rows = sum(SHAPE)
@@ -133,10 +133,8 @@ def billion() -> None:
 def tensors(exported: Path | None, epochs: int | None) -> None:
     whole = 0.0
     for dataset in TENSORS:
-        parts = [task(dataset, "random-20", split, exported) for split in range(1000, 1010)]
-        if dataset.startswith("synthetic"):  # every split is of a tensor of its own
-            parts = [load(dataset, 1000).split(0.2, split) for split in range(1000, 1010)]
         pool = load(dataset, 1000, exported)
+        parts = [pool.split(0.2, split) for split in range(1000, 1010)]
         models = [vaecp.VAECP(random_state=0, max_epochs=epochs) for _ in parts]
         start = time.perf_counter()
         fit_together(models, [training for training, _ in parts], pool)

@@ -14,7 +14,6 @@ from jax import Array
 from numba import float32, njit
 
 from vaecp.fused.foreign import (
-    address_in,
     answers_question,
     argument,
     compiled,
@@ -167,17 +166,17 @@ def _log_likelihood_call(frame):
     )
     for number in range(n_mapped(totals, 1)):
         _log_likelihood(
-            integers(address_in(ids, 2, number, totals, 1, 4), (n_entries, n_modes)),
-            floats(address_in(values, 1, number, totals, 1, 4), (n_entries,)),
-            floats(address_in(weights, 1, number, totals, 1, 4), (n_entries,)),
-            floats(address_in(projected, 2, number, totals, 1, 4), (n_rows, n_hidden)),
-            floats(address_in(factors, 2, number, totals, 1, 4), (n_rows, rank)),
-            floats(address_in(heads, 2, number, totals, 1, 4), (2, n_hidden)),
-            floats(address_in(biases, 1, number, totals, 1, 4), (2,)),
-            floats(address_in(totals, 1, number, totals, 1, 4), (3,)),
-            floats(address_in(d_projected, 2, number, totals, 1, 4), (n_rows, n_hidden)),
-            floats(address_in(d_factors, 2, number, totals, 1, 4), (n_rows, rank)),
-            floats(address_in(d_heads, 2, number, totals, 1, 4), (2, n_hidden)),
+            integers(ids, (n_entries, n_modes), number, totals, 1),
+            floats(values, (n_entries,), number, totals, 1),
+            floats(weights, (n_entries,), number, totals, 1),
+            floats(projected, (n_rows, n_hidden), number, totals, 1),
+            floats(factors, (n_rows, rank), number, totals, 1),
+            floats(heads, (2, n_hidden), number, totals, 1),
+            floats(biases, (2,), number, totals, 1),
+            floats(totals, (3,), number, totals, 1),
+            floats(d_projected, (n_rows, n_hidden), number, totals, 1),
+            floats(d_factors, (n_rows, rank), number, totals, 1),
+            floats(d_heads, (2, n_hidden), number, totals, 1),
         )
     return 0
 
@@ -207,12 +206,12 @@ def _decode_call(frame):
     )
     for number in range(n_mapped(outputs, 2)):
         _decode(
-            integers(address_in(ids, 2, number, outputs, 2, 4), (n_entries, n_modes)),
-            floats(address_in(projected, 2, number, outputs, 2, 4), (n_rows, n_hidden)),
-            floats(address_in(factors, 2, number, outputs, 2, 4), (n_rows, rank)),
-            floats(address_in(heads, 2, number, outputs, 2, 4), (2, n_hidden)),
-            floats(address_in(biases, 1, number, outputs, 2, 4), (2,)),
-            floats(address_in(outputs, 2, number, outputs, 2, 4), (2, n_entries)),
+            integers(ids, (n_entries, n_modes), number, outputs, 2),
+            floats(projected, (n_rows, n_hidden), number, outputs, 2),
+            floats(factors, (n_rows, rank), number, outputs, 2),
+            floats(heads, (2, n_hidden), number, outputs, 2),
+            floats(biases, (2,), number, outputs, 2),
+            floats(outputs, (2, n_entries), number, outputs, 2),
         )
     return 0
 

@@ -83,8 +83,8 @@ def n_mapped(buffer, own_rank):
 
 
 @njit
-def address_in(buffer, own_rank, number, whole, whole_rank, item_size):
-    """Where the `number`-th of all mapped operations finds its part of a buffer.
+def _address_in(buffer, own_rank, number, whole, whole_rank):
+    """Where the `number`-th of all mapped operations finds its part of a buffer of 32-bit items.
 
     `whole` is a buffer that has every mapped axis in full, and `whole_rank` the rank of one
     part of it; where a buffer is shared along an axis, its size there is 1.
@@ -99,18 +99,20 @@ def address_in(buffer, own_rank, number, whole, whole_rank, item_size):
         number //= size
     for axis in range(n_axes, n_axes + own_rank):
         place *= dimension(buffer, axis)
-    return buffer[_DATA] + item_size * place
+    return buffer[_DATA] + 4 * place
 
 
 @njit
-def floats(address, shape):
-    """The 32-bit floats at an address."""
+def floats(buffer, shape, number, whole, whole_rank):
+    """The part of a buffer of floats that belongs to one of all mapped operations."""
+    address = _address_in(buffer, len(shape), number, whole, whole_rank)
     return carray(_pointer(address), shape, np.float32)
 
 
 @njit
-def integers(address, shape):
-    """The 32-bit integers at an address."""
+def integers(buffer, shape, number, whole, whole_rank):
+    """The same of a buffer of integers."""
+    address = _address_in(buffer, len(shape), number, whole, whole_rank)
     return carray(_pointer(address), shape, np.int32)
 
 

@@ -35,8 +35,8 @@ def reproduce(
     command : what the page names as the way to make it again.
     """
     require("matplotlib", "plots", "the figures")
+    chosen = cases(study, only, methods)  # a name that there is not leaves no folder behind
     results = Results(folder)
-    chosen = cases(study, only, methods)
     made = compare(
         chosen,
         study.protocol,
