@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vaecp import fused
-from vaecp.fused import cpu, reference
+from vaecp.fused import additions, cpu, reference
 from vaecp.fused.reference import Tables
 
 
@@ -32,6 +32,7 @@ def entries(request, random):
     return tables, *(jnp.asarray(a, jnp.float32) for a in (values, weights))
 
 
+on_the_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="JAX computes on a GPU")
 OF_MEMBERS = (Tables(None, 0, 0, 0, 0), None, None)  # type: ignore[arg-type]
 
 
@@ -43,17 +44,20 @@ def close(found, expected):
         np.testing.assert_allclose(each, right, rtol=1e-4, atol=2e-6 * largest)
 
 
+@on_the_cpu
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_cpu_loop_gives_the_value_and_gradients_of_the_reference(entries, compiled):
     functions = [jax.vmap(module.value_and_gradients, OF_MEMBERS) for module in (cpu, reference)]
     close(*((jax.jit(f) if compiled else f)(*entries) for f in functions))
 
 
+@on_the_cpu
 def test_the_cpu_loop_decodes_as_the_reference_does(entries):
     tables = entries[0]
     close(*(jax.vmap(module.decode, OF_MEMBERS[:1])(tables) for module in (cpu, reference)))
 
 
+@on_the_cpu
 def test_fits_side_by_side_have_values_of_their_own(entries):
     """A second mapped axis, along which the tables and what is learned from differ."""
     tables, values, weights = entries
@@ -97,12 +101,14 @@ def test_other_likelihoods_can_be_trained_through_the_decoder(entries):
     close(gradient(fused.decode), gradient(reference.decode))
 
 
+@on_the_cpu
 def test_large_activations_saturate():
     ids = jnp.zeros((1, 2), jnp.int32)
     tables = Tables(ids, jnp.full((1, 1), 60.0), jnp.zeros((1, 0)), jnp.ones((2, 1)), jnp.zeros(2))
     np.testing.assert_allclose(cpu.decode(tables)[0], [1.0], rtol=1e-6)
 
 
+@on_the_cpu
 def test_what_is_not_finite_stays_so():
     ids = jnp.zeros((1, 2), jnp.int32)
     tables = Tables(
@@ -123,3 +129,21 @@ def test_the_gpu_kernel_gives_the_value_and_gradients_of_the_reference(entries):
                 for module in (gpu, reference)
             )
         )
+
+
+def test_this_version_of_jax_can_add_in_any_order():
+    """Else the kernel of the GPU falls back to additions that take twice the time."""
+    assert "__gpu$xla.gpu.triton" in additions._lower(additions._make())
+
+
+def test_a_version_of_jax_that_cannot_add_in_any_order_gets_the_additions_of_pallas(monkeypatch):
+    def changed():
+        raise AttributeError("this version of JAX has it elsewhere")
+
+    monkeypatch.setattr(additions, "_make", changed)
+    additions._relaxed_add.cache_clear()
+    try:
+        assert additions._relaxed_add() is None
+        assert additions._lower(additions.add)
+    finally:
+        additions._relaxed_add.cache_clear()

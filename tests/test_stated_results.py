@@ -2,10 +2,15 @@
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+
+from vaecp.experiments import BEST, Results, markdown, medians, summarise
+from vaecp.experiments import METHODS as METHODS_OF_THE_STUDY
+from vaecp.reproduction import FULL
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -29,7 +34,7 @@ def measured(tensor: str, method: str) -> str:
 
 def stated() -> list[tuple[str, str, str]]:
     """The cells of the README's table: tensor, method, number."""
-    section = (ROOT / "README.md").read_text().split("## How it compares")[1].split("\n## ")[0]
+    section = (ROOT / "README.md").read_text().split("## How it compares")[1].split("\n##")[0]
     rows = [
         [re.sub(r"[`*]", "", cell).strip() for cell in line.strip("|").split("|")]
         for line in section.splitlines()
@@ -55,3 +60,20 @@ def test_the_readme_states_what_the_runs_measured(tensor, method, number):
 def test_the_table_of_results_is_that_of_the_runs():
     kept = (ROOT / "docs" / "results" / "accuracy-table.md").read_text()
     assert table(runs()) in kept
+
+
+def test_the_medians_of_the_full_study_are_those_of_its_runs(tmp_path):
+    folder = ROOT / "docs" / "results" / "paper"
+    shutil.copy(folder / "results.json", tmp_path)
+    found = medians(Results(tmp_path).frame(), BEST)
+    assert found.shape == (7, len(METHODS_OF_THE_STUDY))
+    table = markdown(found.reset_index())
+    for page in (ROOT / "README.md", folder / "README.md"):
+        assert table in page.read_text()
+
+
+def test_every_method_has_all_repeats_on_every_tensor_of_the_study(tmp_path):
+    shutil.copy(ROOT / "docs" / "results" / "paper" / "results.json", tmp_path)
+    found = summarise(Results(tmp_path).frame())
+    assert len(found) == 2 * 7 * len(METHODS_OF_THE_STUDY)
+    assert (found["repeats"] == FULL.protocol.repeats).all()

@@ -152,12 +152,21 @@ _WHAT_DIFFERS = Problem(
 
 def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop: Loop):
     rates = _rates(state, settings)
+    # One flat vector: Adam is then one kernel, not one for every array.
+    flat, unravel = ravel_pytree(state.parameters)
 
     def step(carry, inputs):
-        return _step(carry, inputs, problem, settings, rates, state.member.weight_precision, loop)
+        flat, moments = carry
+        gradient, terms = _gradient(
+            unravel(flat), inputs, problem, settings, state.member.weight_precision, loop
+        )
+        direction, moments = ADAM.update(ravel_pytree(gradient)[0], moments)
+        return (flat - rates * cast(Array, direction), moments), terms
 
-    carry = (state.parameters, state.moments)
-    (parameters, moments), (log_likelihood, kl) = jax.lax.scan(step, carry, (batches, keys))
+    (flat, moments), (log_likelihood, kl) = jax.lax.scan(
+        step, (flat, state.moments), (batches, keys)
+    )
+    parameters = unravel(flat)
     rmse, nll = _validation_losses(parameters, problem.validation, loop.layout, problem.smoothers)
     loss = jnp.where(settings.judged_by_nll > 0, nll, rmse)
     # A state of the warm-up, whose KL does not count in full, is no candidate.
@@ -183,8 +192,9 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
     return state, epoch
 
 
-def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop):
-    (parameters, moments), (blocks, key) = carry, inputs
+def _gradient(parameters, inputs, problem, settings, weight_precision, loop: Loop):
+    """Of the loss of a minibatch, with the terms of its bound."""
+    blocks, key = inputs
     batch = _take_blocks(problem, settings, blocks, loop.block_size)
     n_entries = problem.training.values.shape[0]  # padding counts: its terms are zero
 
@@ -200,14 +210,10 @@ def _step(carry, inputs, problem, settings, rates, weight_precision, loop: Loop)
             smoothers=problem.smoothers,
         )
         cost = settings.kl_weight * bound.kl - bound.log_likelihood
-        return cost + weight_penalty(parameters.decoder, weight_precision), bound
+        terms = (bound.log_likelihood, bound.kl)
+        return cost + weight_penalty(parameters.decoder, weight_precision), terms
 
-    gradient, bound = jax.grad(loss, has_aux=True)(parameters)
-    # One flat vector: Adam is then one kernel, not one for every array.
-    flat, unravel = ravel_pytree(parameters)
-    direction, moments = ADAM.update(ravel_pytree(gradient)[0], moments)
-    moved = flat - rates * cast(Array, direction)
-    return (unravel(moved), moments), (bound.log_likelihood, bound.kl)
+    return jax.grad(loss, has_aux=True)(parameters)
 
 
 def _rates(state: State, settings: Phase) -> Array:

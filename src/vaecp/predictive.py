@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from vaecp import factors
-from vaecp.cores import in_threads
+from vaecp.cores import first_then_in_threads
 from vaecp.decoder import decode
 from vaecp.layout import Layout
 from vaecp.objective import Parameters
@@ -140,6 +140,5 @@ def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndar
     def of_chunk(first: int):
         return jax.tree.map(np.asarray, function(padded[first : first + size]))
 
-    parts = [of_chunk(0)]  # compiles
-    parts += in_threads(of_chunk, range(size, len(padded), size))
+    parts = first_then_in_threads(of_chunk, range(0, len(padded), size))
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:n_entries], *parts)

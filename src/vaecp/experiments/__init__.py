@@ -24,7 +24,15 @@ from vaecp.experiments.protocol import (
 from vaecp.experiments.results import Results
 from vaecp.experiments.runner import Comparison, carry_out, compare
 from vaecp.experiments.runs import BEST, CHOICE, PAPER, TRAINING, Run, execute, settings_of
-from vaecp.experiments.tables import Verdict, failures, markdown, summarise, verdicts, winner
+from vaecp.experiments.tables import (
+    Verdict,
+    failures,
+    markdown,
+    medians,
+    summarise,
+    verdicts,
+    winner,
+)
 
 __all__ = [
     "BEST",
@@ -48,6 +56,7 @@ __all__ = [
     "failures",
     "fold_runs",
     "markdown",
+    "medians",
     "repeat_runs",
     "settings_of",
     "shared_rank",

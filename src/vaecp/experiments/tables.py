@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from vaecp.experiments.methods import METHODS
 from vaecp.experiments.results import Table
 from vaecp.experiments.runs import CHOICE, TRAINING
 
@@ -76,6 +77,23 @@ def summarise(frame: Table) -> Table:
     ).reset_index()
     order = table.groupby(["dataset", "comparison"], sort=False).ngroup()
     return table.assign(order=order).sort_values(["order", "median"]).drop(columns="order")
+
+
+def medians(frame: Table, comparison: str) -> Table:
+    """Return the median RMSE, a row per dataset and a column per method, the lowest in bold."""
+    table = by_method(frame, comparison, "median")
+    lowest = table.eq(table.min(axis=1), axis=0)
+    shown = table.map(lambda value: "" if np.isnan(value) else f"{value:.3g}")
+    return shown.mask(lowest, "**" + shown + "**")
+
+
+def by_method(frame: Table, comparison: str, column: str) -> Table:
+    """Spread a column of the summary: a row per dataset, a column per method."""
+    found = summarise(frame)
+    found = found[found["comparison"] == comparison]
+    table = found.pivot(index="dataset", columns="method", values=column)
+    ordered = [name for name in METHODS if name in table]
+    return table.reindex(index=found["dataset"].unique(), columns=ordered)
 
 
 def paired(frame: Table, method: str, rival: str) -> Verdict:

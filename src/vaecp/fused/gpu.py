@@ -14,28 +14,30 @@ from jax import Array
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
+from vaecp.fused.additions import add
 from vaecp.fused.reference import Tables
 from vaecp.likelihoods import LOG_2PI
 
-ENTRIES_PER_BLOCK = 16
-PROGRAMS = 4096
-UNITS_PER_WARP = 256
+UNITS_PER_BLOCK = 512
+PROGRAMS = 2112
+"""Programs are one warp each, so that sums over the entries of a block stay within a thread:
+16 for each of the 132 multiprocessors of a Hopper card, with 16 numbers per thread and array."""
 
 
 def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
     """Return the log-likelihood and its gradients; that of `ids` is None."""
-    n_blocks = pl.cdiv(tables.ids.shape[0], ENTRIES_PER_BLOCK)
+    width = pl.next_power_of_2(max(table.shape[1] for table in tables[1:3]))
+    block_size = max(UNITS_PER_BLOCK // width, 1)
+    n_blocks = pl.cdiv(tables.ids.shape[0], block_size)
     blocks_per_program = pl.cdiv(n_blocks, PROGRAMS)
-    width = pl.next_power_of_2(tables.projected.shape[1])
-    n_warps = min(max(ENTRIES_PER_BLOCK * width // UNITS_PER_WARP, 1), 8)
     zeros = [jnp.zeros(3), *(jnp.zeros_like(t) for t in tables[1:4])]
     n_inputs = len(tables) + 2
     call = pl.pallas_call(
-        functools.partial(_kernel, blocks_per_program=blocks_per_program),
+        functools.partial(_kernel, block_size=block_size, n_blocks=blocks_per_program),
         out_shape=[jax.ShapeDtypeStruct(z.shape, z.dtype) for z in zeros],
         grid=(pl.cdiv(n_blocks, blocks_per_program),),
         input_output_aliases={n_inputs + number: number for number in range(len(zeros))},
-        compiler_params=triton.CompilerParams(num_warps=n_warps, num_stages=1),
+        compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
         name="vaecp_log_likelihood",
     )
     totals, *gradients = call(*tables, values, weights, *zeros)
@@ -43,7 +45,7 @@ def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[
 
 
 def _kernel(
-    ids, projected, factors, heads, biases, values, weights, *rest, blocks_per_program: int
+    ids, projected, factors, heads, biases, values, weights, *rest, block_size: int, n_blocks: int
 ):
     totals, d_projected, d_factors, d_heads = rest[4:]  # aliases of the zeros before them
     n_entries, n_modes = ids.shape
@@ -56,9 +58,8 @@ def _kernel(
     )
 
     def block(number, sums):
-        entries = (pl.program_id(0) * blocks_per_program + number) * ENTRIES_PER_BLOCK + jnp.arange(
-            ENTRIES_PER_BLOCK
-        )
+        first = (pl.program_id(0) * n_blocks + number) * block_size
+        entries = first + jnp.arange(block_size)
         inside = entries < n_entries
         rows = [
             triton.load(ids.at[entries, jnp.full_like(entries, mode)], mask=inside, other=0)
@@ -97,11 +98,11 @@ def _kernel(
         return tuple(total + term for total, term in zip(sums, terms, strict=True))
 
     zero, nothing = jnp.zeros((), jnp.float32), jnp.zeros(units.shape, jnp.float32)
-    sums = jax.lax.fori_loop(0, blocks_per_program, block, (zero, zero, zero, nothing, nothing))
+    sums = jax.lax.fori_loop(0, n_blocks, block, (zero, zero, zero, nothing, nothing))
     for number, total in enumerate(sums[:3]):
-        triton.atomic_add(totals, (number,), total)
+        add(totals, (number,), total)
     for head, total in enumerate(sums[3:]):
-        triton.atomic_add(d_heads, (jnp.full_like(units, head), units), total, mask=is_unit)
+        add(d_heads, (jnp.full_like(units, head), units), total, is_unit)
 
 
 def _columns(n_columns: int) -> tuple[Array, Array]:
@@ -121,7 +122,7 @@ def _add_rows(table, rows: Array, columns: Array, terms: Array, mask: Array) -> 
         jnp.broadcast_to(rows[:, None], terms.shape),
         jnp.broadcast_to(columns[None], terms.shape),
     )
-    triton.atomic_add(table, place, terms, mask=mask)
+    add(table, place, terms, mask)
 
 
 def _sum(arrays: list[Array]) -> Array:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from vaecp import problems, recipe
+from vaecp.cores import first_then_in_threads
 from vaecp.models.vaecp import VAECP, Plan
 from vaecp.observations import Observations, Standardiser
 from vaecp.order import fibre_keys, keys_fit
@@ -30,6 +32,16 @@ def can_share(pool: Observations) -> bool:
     return len(np.unique(keys)) == len(keys)
 
 
+class Fit(NamedTuple):
+    """A model, the part of the pool that it learns from, and what is decided before training."""
+
+    model: VAECP
+    part: Observations
+    standardiser: Standardiser
+    random: np.random.Generator
+    plan: Plan
+
+
 def fit_together(
     models: Sequence[VAECP], parts: Sequence[Observations], pool: Observations
 ) -> list[VAECP]:
@@ -37,59 +49,48 @@ def fit_together(
 
     They are placed where the first one says.
     """
-    prepared = [model._prepared(part) for model, part in zip(models, parts, strict=True)]
-    plans = [
-        model._plan(standardised, random, n_entries=max(len(part) for part in parts))
-        for model, (_, standardised, random) in zip(models, prepared, strict=True)
-    ]
-    groups: dict[Hashable, list[int]] = defaultdict(list)
-    for number, plan in enumerate(plans):
-        groups[plan.program].append(number)
+    n_entries = max(len(part) for part in parts)
+
+    def planned(pair: tuple[VAECP, Observations]) -> Fit:
+        model, part = pair
+        standardiser, standardised, random = model._prepared(part)
+        plan = model._plan(standardised, random, n_entries)
+        return Fit(model, part, standardiser, random, plan)
+
+    groups: dict[Hashable, list[Fit]] = defaultdict(list)
+    for fit in first_then_in_threads(planned, list(zip(models, parts, strict=True))):
+        groups[fit.plan.program].append(fit)
     largest = max(1, MAX_NUMBERS // (4 * len(pool)))
     for group in groups.values():
         for first in range(0, len(group), largest):
-            numbers = group[first : first + largest]
-            trained = _trained(
-                models[numbers[0]], [plans[n] for n in numbers], pool, prepared[numbers[0]][2]
-            )
-            for place, number in enumerate(numbers):
-                standardiser, _, random = prepared[number]
-                _finish(
-                    models[number],
-                    plans[number],
-                    trained.of_fit(place),
-                    parts[number],
-                    standardiser,
-                    random,
-                )
+            _fit_group(group[first : first + largest], pool)
     return list(models)
 
 
-def _trained(
-    model: VAECP, plans: list[Plan], pool: Observations, random: np.random.Generator
-) -> recipe.Trained:
-    first = plans[0]
+def _fit_group(fits: list[Fit], pool: Observations) -> None:
+    """Train in one program; judge and calibrate one by one, which is work for the host's cores."""
+    trained = _trained(fits, pool)
+
+    def finish(place: int) -> None:
+        fit = fits[place]
+        with fit.model._on_device():
+            fitted = fit.model._judged(fit.plan, trained.of_fit(place), fit.random)
+            fit.model._take_over(fit.part, fit.standardiser, fitted)
+
+    first_then_in_threads(finish, range(len(fits)))
+
+
+def _trained(fits: list[Fit], pool: Observations) -> recipe.Trained:
+    model, plan, random = fits[0].model, fits[0].plan, fits[0].random
     with model._on_device():
         problem = problems.side_by_side(
-            [(plan.train, plan.held_out) for plan in plans],
+            [(fit.plan.train, fit.plan.held_out) for fit in fits],
             pool,
-            layout=first.layout,
-            smoothers=first.smoothers,
-            batch_size=first.loop.batch_size,
+            layout=plan.layout,
+            smoothers=plan.smoothers,
+            batch_size=plan.loop.batch_size,
             random=random,
             sharding=model._sharding(),
         )
-        states = jax.tree.map(lambda *each: jnp.stack(each), *(plan.states for plan in plans))
-        return model._train(first, states, problem, random)
-
-
-def _finish(
-    model: VAECP,
-    plan: Plan,
-    trained: recipe.Trained,
-    part: Observations,
-    standardiser: Standardiser,
-    random: np.random.Generator,
-) -> None:
-    with model._on_device():
-        model._take_over(part, standardiser, model._judged(plan, trained, random))
+        states = jax.tree.map(lambda *each: jnp.stack(each), *(fit.plan.states for fit in fits))
+        return model._train(plan, states, problem, random)
