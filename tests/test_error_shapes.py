@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from vaecp.error_shapes import GAUSSIAN_ERRORS, ScaleMixture, StudentT, fitted_mixture
+from vaecp.error_shapes import (
+    GAUSSIAN_ERRORS,
+    MAX_ERRORS,
+    ScaleMixture,
+    StudentT,
+    fitted_mixture,
+)
 
 PEAKED = ScaleMixture((0.5, 0.5), (0.2, np.sqrt(1.96)))
 SHAPES = [GAUSSIAN_ERRORS, PEAKED, StudentT(5.0)]
@@ -48,16 +54,23 @@ def test_quantiles_of_a_mixture_are_those_of_its_draws(probability):
     assert share == pytest.approx(probability, abs=0.002)
 
 
+@pytest.mark.parametrize("n_errors", [4_000, 3 * MAX_ERRORS])
 @pytest.mark.parametrize("truth", SHAPES)
-def test_a_fitted_mixture_covers_as_it_promises(truth):
+def test_a_fitted_mixture_covers_as_it_promises(truth, n_errors):
     random = np.random.default_rng(1)
-    errors = 3.0 * truth.sample((4000,), random)
+    errors = 3.0 * truth.sample((n_errors,), random)
     shape, std = fitted_mixture(errors)
     assert std == pytest.approx(3.0, rel=0.1)
     fresh = np.abs(3.0 * truth.sample((40_000,), random))
     for level in (0.5, 0.9, 0.95):
         inside = np.mean(fresh <= std * shape.quantile((1 + level) / 2))
         assert inside == pytest.approx(level, abs=0.02)
+
+
+def test_one_large_error_among_many_counts_as_one():
+    errors = np.append(np.random.default_rng(2).standard_normal(3 * MAX_ERRORS), 100.0)
+    _, std = fitted_mixture(errors)
+    assert std == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.05)
 
 
 def test_few_errors_give_a_sane_mixture():

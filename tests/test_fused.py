@@ -131,9 +131,19 @@ def test_the_gpu_kernel_gives_the_value_and_gradients_of_the_reference(entries):
         )
 
 
-def test_this_version_of_jax_can_add_in_any_order():
+def test_this_version_of_jax_can_add_in_any_order(monkeypatch):
     """Else the kernel of the GPU falls back to additions that take twice the time."""
-    assert "__gpu$xla.gpu.triton" in additions._lower(additions._make())
+    lowering = pytest.importorskip("jax._src.pallas.triton.lowering")
+    asked = []
+
+    def noted(*args, **settings):
+        asked.append(str(settings["semantic"]))
+        return kept(*args, **settings)
+
+    kept = lowering._atomic_rmw
+    monkeypatch.setattr(lowering, "_atomic_rmw", noted)
+    additions._lower(additions._make())
+    assert [word.lower() for word in asked] == ["relaxed"]
 
 
 def test_a_version_of_jax_that_cannot_add_in_any_order_gets_the_additions_of_pallas(monkeypatch):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+_this_thread = threading.local()
 
 
 def n_cores() -> int:
@@ -25,12 +27,18 @@ def first_then_in_threads(function: Callable[[Item], Found], items: Sequence[Ite
 
 
 def in_threads(function: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
-    """Apply a function to all items at once, as far as there are cores, on JAX's chosen device."""
+    """Apply a function to all items at once, as far as there are cores, on JAX's chosen device.
+
+    Within a thread of such work there are no cores left: items are taken in turn.
+    """
     import jax
 
+    if getattr(_this_thread, "is_one_of_many", False):
+        return [function(item) for item in items]
     device = getattr(jax.config, "jax_default_device")  # noqa: B009  (set at run time)
 
     def on_device(item: Item) -> Found:
+        _this_thread.is_one_of_many = True
         with jax.default_device(device):  # a thread does not inherit it, and would compile anew
             return function(item)
 

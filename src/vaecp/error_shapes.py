@@ -111,11 +111,12 @@ def fitted_mixture(errors: np.ndarray) -> tuple[ScaleMixture, float]:
 
     The widths lie on a grid, and only their weights are sought, by expectation-maximisation: a
     convex problem with one answer. A few made-up errors of ordinary size steady it where the
-    real ones are few; of many, quantiles say as much.
+    real ones are few; many are averaged in groups of like size first.
     """
     size = np.sort(np.abs(np.asarray(errors, dtype=np.float64)))
     if len(size) > MAX_ERRORS:
-        size = size[np.linspace(0, len(size) - 1, MAX_ERRORS).astype(np.int64)]
+        groups = np.array_split(size**2, MAX_ERRORS)
+        size = np.sqrt([group.mean() for group in groups])
     ordinary = max(np.median(size) / stats.norm.ppf(0.75), 1e-9)
     widest = max(size.max(), 3 * ordinary)
     scales = np.geomspace(0.05 * ordinary, widest, N_SCALES)

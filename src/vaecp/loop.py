@@ -193,7 +193,7 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
 
 
 def _gradient(parameters, inputs, problem, settings, weight_precision, loop: Loop):
-    """Of the loss of a minibatch, with the terms of its bound."""
+    """Return the gradient of a minibatch's loss, and the terms of its bound."""
     blocks, key = inputs
     batch = _take_blocks(problem, settings, blocks, loop.block_size)
     n_entries = problem.training.values.shape[0]  # padding counts: its terms are zero

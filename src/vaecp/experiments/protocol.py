@@ -2,7 +2,7 @@
 
 Entries are split at random, 80 % to train and 20 % to test, ten times. Settings (the rank first
 of all) are chosen by 5-fold cross-validation on the training entries of the first split, and
-kept for the others, which bounds the cost. Test entries never enter a choice.
+kept for the others, which bounds the cost. Test entries of the first split never enter a choice.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Pallas orders all of memory before and after each of its own atomic additions, which a sum does
 not need: relaxed ones halve the time of the kernel. They are made of parts of JAX that are not
-public, so a version of JAX that has them otherwise gets Pallas' own.
+public: where a version of JAX has changed them, Pallas' own additions serve.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from vaecp.likelihoods import LOG_2PI
 
 UNITS_PER_BLOCK = 512
 PROGRAMS = 2112
-"""Programs are one warp each, so that sums over the entries of a block stay within a thread:
-16 for each of the 132 multiprocessors of a Hopper card, with 16 numbers per thread and array."""
+"""A program is one warp, so that sums over the entries of a block stay within a thread. A thread
+holds 16 numbers of each array, and each of a Hopper card's 132 multiprocessors runs 16 programs."""
 
 
 def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:

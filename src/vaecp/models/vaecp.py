@@ -122,7 +122,7 @@ class VAECP(TensorEstimator):
     patience : stop after this many epochs without a better validation RMSE; None never.
     calibrate : whether held-out entries give the size and the shape of errors, and training
         entries how noisy each row is.
-    random_state : seed. The same seed on the same device gives the same bits.
+    random_state : seed. The same seed on the same CPU gives the same bits.
     verbose : show a progress bar.
     device : a JAX device, or its kind such as "cpu" or "gpu"; None leaves it to JAX.
 

@@ -51,14 +51,16 @@ def fit_together(
     """
     n_entries = max(len(part) for part in parts)
 
-    def planned(pair: tuple[VAECP, Observations]) -> Fit:
-        model, part = pair
-        standardiser, standardised, random = model._prepared(part)
+    # In order, and not in threads: models may share the generator that they draw their seed from.
+    prepared = [model._prepared(part) for model, part in zip(models, parts, strict=True)]
+
+    def planned(number: int) -> Fit:
+        model, (standardiser, standardised, random) = models[number], prepared[number]
         plan = model._plan(standardised, random, n_entries)
-        return Fit(model, part, standardiser, random, plan)
+        return Fit(model, parts[number], standardiser, random, plan)
 
     groups: dict[Hashable, list[Fit]] = defaultdict(list)
-    for fit in first_then_in_threads(planned, list(zip(models, parts, strict=True))):
+    for fit in first_then_in_threads(planned, range(len(models))):
         groups[fit.plan.program].append(fit)
     largest = max(1, MAX_NUMBERS // (4 * len(pool)))
     for group in groups.values():

@@ -19,6 +19,7 @@ SYNTHETIC = {f"synthetic r={r}": r for r in (9, 10, 11, 12)}
 REAL = ("amino", "fia", "sugar")
 NAMES = (*SYNTHETIC, *REAL)
 BATCH = 30
+SYNTHETIC_RATE = 1e-4
 SHOWN_RATES = (5e-5, 1e-3)
 """Of the training histories: the published rate, and one at which training is not just slow."""
 
@@ -30,9 +31,10 @@ class Study:
     Attributes
     ----------
     ranks : what every method chooses from; for the synthetic tensors `synthetic_ranks`.
-    paper_ranks, paper_rates : what `VAECP.paper` chooses from on real data, of the published
-        rates (1e-5, 2e-5, 5e-5) the one that gets furthest in so many steps; on the synthetic
-        tensors it has the published rate of 1e-4, and the rank that they were made with.
+    paper_ranks : what `VAECP.paper` chooses from on real data; on the synthetic tensors it has the
+        rank that they were made with.
+    paper_rate : of the published rates (1e-5, 2e-5, 5e-5) the one that gets furthest in so many
+        steps; on the synthetic tensors it has the published `SYNTHETIC_RATE`.
     paper_steps : the most minibatches of `VAECP.paper`.
     budgets : settings per method that bound its cost.
     ridges : what CPALS chooses from beside its default.
@@ -47,7 +49,7 @@ class Study:
     ranks: tuple[int, ...]
     synthetic_ranks: tuple[int, ...]
     paper_ranks: tuple[int, ...]
-    paper_rates: tuple[float, ...]
+    paper_rate: float
     paper_steps: int
     collapse_epochs: int
     budgets: dict[str, dict[str, Any]]
@@ -64,7 +66,7 @@ FULL = Study(
     ranks=(5, 10, 15, 20, 30, 40, 50, 75, 100),
     synthetic_ranks=(5, 9, 10, 11, 12, 15, 20, 30, 40, 50, 75, 100),
     paper_ranks=(10, 20, 50),
-    paper_rates=(5e-5,),
+    paper_rate=5e-5,
     paper_steps=100_000,
     collapse_epochs=180,
     budgets={},
@@ -81,7 +83,7 @@ QUICK = Study(
     ranks=(5, 15),
     synthetic_ranks=(5, 15),
     paper_ranks=(10,),
-    paper_rates=(5e-5,),
+    paper_rate=5e-5,
     paper_steps=5_000,
     collapse_epochs=20,
     budgets={
@@ -187,14 +189,12 @@ def _published(study: Study, observations: Observations, true_rank: int | None) 
     """The paper names no number of epochs, so a number of steps bounds them."""
     n_training = (1 - study.protocol.held_out) * len(observations)
     n_epochs = int(np.clip(study.paper_steps * BATCH / n_training, 2, 1_000))
-    ranks, rates = ((true_rank,), (1e-4,)) if true_rank else (study.paper_ranks, study.paper_rates)
     return [
         settings_of(
             rank=rank,
             hidden=50 if true_rank else 100,
-            learning_rate=rate,
+            learning_rate=SYNTHETIC_RATE if true_rank else study.paper_rate,
             max_epochs=n_epochs,
         )
-        for rank in ranks
-        for rate in rates
+        for rank in ((true_rank,) if true_rank else study.paper_ranks)
     ]
