@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 from vaecp import predictive
-from vaecp.predictive import CHUNK, LARGE_CHUNK
+from vaecp.predictive import CHUNK, MANY
 
 
-@pytest.mark.parametrize("n_entries", [0, 1, CHUNK, 3 * CHUNK + 5, LARGE_CHUNK + 1])
+@pytest.mark.parametrize("n_entries", [0, 1, CHUNK, 3 * CHUNK + 5, MANY + 1])
 def test_chunks_come_back_in_order(n_entries):
     indices = np.arange(2 * n_entries).reshape(n_entries, 2)
     first, total = predictive._in_chunks(lambda i: (i[:, 0], i.sum(axis=1)), indices)

@@ -17,9 +17,9 @@ from vaecp.decoder import decode
 from vaecp.layout import Layout
 from vaecp.objective import Parameters
 
-CHUNK, LARGE_CHUNK = 2048, 32768
+CHUNK, LARGE_CHUNK, MANY = 2048, 32768, 131_072
 """Entries are predicted in chunks of one size, the last one padded: one compiled program (and
-one more for many entries), whatever their number."""
+one more, of large chunks, for many entries), whatever their number."""
 
 
 class Ensemble(NamedTuple):
@@ -133,7 +133,7 @@ def _balanced_normals(seed: int, n_draws: int, shape: tuple[int, ...]) -> np.nda
 def _in_chunks(function: Callable[[np.ndarray], Array | tuple], indices: np.ndarray):
     """Apply a function of (chunk, D) indices to any number of them, on all cores."""
     n_entries = len(indices)
-    size = LARGE_CHUNK if n_entries >= LARGE_CHUNK else CHUNK
+    size = LARGE_CHUNK if n_entries >= MANY else CHUNK
     padded = np.zeros((-(-max(n_entries, 1) // size) * size, indices.shape[1]), dtype=np.int32)
     padded[:n_entries] = indices
 
