@@ -23,6 +23,7 @@ from vaecp.experiments import (
     choose,
     compare,
     fold_runs,
+    rank_finder,
     repeat_runs,
     runs,
 )
@@ -125,6 +126,14 @@ def test_what_two_comparisons_share_is_computed_once_and_has_a_row_in_both(fits,
     assert counts.to_dict() == {PAPER: 6, BEST: 6}
 
 
+def test_a_comparison_alone_has_no_rows_of_the_other(fits, tensor):
+    results = Results()
+    made = compare([case_of(tensor, [1, 9], ["Shifted", "FBCP"])], PROTOCOL, results)
+    frame = results.frame(made.runs)
+    assert set(frame["comparison"]) == {CHOICE, BEST}
+    assert (experiments.summarise(frame)["repeats"] == PROTOCOL.repeats).all()
+
+
 def test_runs_over_processes_measure_what_runs_in_one_do(random):
     tensor = Observations.from_array(random.normal(size=(5, 4, 3)))
     case = Case("toy", tensor, candidates(["HOSVD"], [1, 2]))
@@ -167,7 +176,7 @@ def test_the_choice_does_not_see_the_test_entries(random):
 
     def outcome(case):
         results = Results()
-        listed = fold_runs(case, PROTOCOL)
+        listed = [*fold_runs(case, PROTOCOL), rank_finder(case, PROTOCOL)]
         carry_out(listed, {case.data: case.observations}, results)
         folds = [run for run in listed if run.comparison == CHOICE]
         errors = [record["rmse"] for record in results.of(folds)]

@@ -18,6 +18,7 @@ from vaecp.experiments.protocol import (
     candidates,
     choose,
     fold_runs,
+    rank_finder,
     repeat_runs,
     shared_rank,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "fold_runs",
     "markdown",
     "medians",
+    "rank_finder",
     "repeat_runs",
     "settings_of",
     "shared_rank",

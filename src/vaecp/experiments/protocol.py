@@ -86,11 +86,10 @@ def candidates(
 def fold_runs(case: Case, protocol: Protocol, *, always: bool = False) -> list[Run]:
     """List the runs that choose: every candidate on every fold of the first training part.
 
-    A method with one candidate has nothing to choose; `always` runs it all the same. FBCP on
-    the whole first training part finds the rank that the baselines share.
+    A method with one candidate has nothing to choose; `always` runs it all the same.
     """
     template = _template(case, protocol)
-    runs = [
+    return [
         replace(
             template,
             method=name,
@@ -104,7 +103,6 @@ def fold_runs(case: Case, protocol: Protocol, *, always: bool = False) -> list[R
         for settings in settings_list
         for fold in range(protocol.folds)
     ]
-    return [*runs, _rank_finder(case, protocol)] if case.shares_fbcp_rank else runs
 
 
 def choose(case: Case, protocol: Protocol, results: Results) -> Choices:
@@ -141,7 +139,7 @@ def choose(case: Case, protocol: Protocol, results: Results) -> Choices:
             if method(name).baseline and name != "FBCP"
             else settings
             for name, settings in best.items()
-        } | {"FBCP": _rank_finder(case, protocol).settings}
+        } | {"FBCP": rank_finder(case, protocol).settings}
     return choices
 
 
@@ -155,7 +153,7 @@ def shared_rank(case: Case, protocol: Protocol, results: Results) -> int | None:
     """Return the rank that FBCP found on the first training part, or None."""
     if not case.shares_fbcp_rank:
         return None
-    finder = _rank_finder(case, protocol)
+    finder = rank_finder(case, protocol)
     return results[finder]["rank_found"] if finder in results else None
 
 
@@ -170,8 +168,11 @@ def repeat_runs(case: Case, protocol: Protocol, choices: Choices) -> list[Run]:
     ]
 
 
-def _rank_finder(case: Case, protocol: Protocol) -> Run:
-    """FBCP from the largest rank, which it prunes, on the training part of the first split."""
+def rank_finder(case: Case, protocol: Protocol) -> Run:
+    """Return the run that finds the rank which the baselines share in the comparison as in the paper.
+
+    FBCP from the largest rank, which it prunes, on the training part of the first split.
+    """
     largest = max(case.candidates["FBCP"], key=lambda settings: dict(settings)["rank"])
     return replace(_template(case, protocol), method="FBCP", settings=largest, comparison=PAPER)
 

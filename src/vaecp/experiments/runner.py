@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +14,17 @@ import numpy as np
 
 from vaecp.errors import VaecpError
 from vaecp.experiments.methods import method
-from vaecp.experiments.protocol import Case, Choices, Protocol, choose, fold_runs, repeat_runs
+from vaecp.experiments.protocol import (
+    Case,
+    Choices,
+    Protocol,
+    choose,
+    fold_runs,
+    rank_finder,
+    repeat_runs,
+)
 from vaecp.experiments.results import Results
-from vaecp.experiments.runs import BEST, Run, can_go_together, execute
+from vaecp.experiments.runs import BEST, PAPER, Run, can_go_together, execute
 from vaecp.observations import Observations
 
 Report = Callable[[dict[str, Any], float], None]
@@ -55,6 +64,8 @@ def compare(
         )
 
     folds = [run for case in cases for run in fold_runs(case, protocol)]
+    if PAPER in comparisons:
+        folds += [rank_finder(case, protocol) for case in cases if case.shares_fbcp_rank]
     make(folds, "Folds")
     choices = {}
     for case in cases:
@@ -89,7 +100,10 @@ def carry_out(
         order = sorted(groups.values(), key=lambda group: -_cost(group[0], tensors))
         costs = {group[0].work: _cost(group[0], tensors) for group in order}
         try:
-            with _progress(title, len(order), sum(costs.values()), show) as report:
+            with (
+                _without_word_of_workers(),
+                _progress(title, len(order), sum(costs.values()), show) as report,
+            ):
                 for records in _records(_batches([group[0] for group in order]), tensors, jobs):
                     results.add(
                         [
@@ -189,6 +203,14 @@ def _environment(n_threads: int) -> Iterator[None]:
 
 
 @contextmanager
+def _without_word_of_workers() -> Iterator[None]:
+    """Joblib warns when it replaces a worker that has grown large, which is no one's concern."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield
+
+
+@contextmanager
 def _progress(title: str, n_runs: int, cost: float, show: bool) -> Iterator[Report]:
     """Show runs done, the lowest RMSE per method, and the time left by the cost of what is left."""
     if not show or not n_runs:
@@ -197,15 +219,22 @@ def _progress(title: str, n_runs: int, cost: float, show: bool) -> Iterator[Repo
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    class WithBest(Progress):
+        """The bar, and under it, on as many lines as they take, the lowest errors."""
+
+        def get_renderables(self):
+            yield self.make_tasks_table(self.tasks)
+            yield from (task.fields["best"] for task in self.tasks)
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[done]}/{task.fields[n_runs]} runs"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[best]}"),
     )
     best: dict[str, dict[str, float]] = {}
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    console = Console(stderr=True)
+    with WithBest(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(title, total=cost, done=0, n_runs=n_runs, best="")
 
         def report(record: dict[str, Any], done: float) -> None:

@@ -49,8 +49,8 @@ class Verdict:
         counted = f"lower RMSE than {self.rival} in {self.n_lower} of {self.n_repeats} repeats"
         if self.n_repeats < LEAST_REPEATS:
             return f"{counted}; a test needs at least {LEAST_REPEATS}, so this is a hint"
-        sure = "" if self.outcome == "wins" else ", which chance explains well enough"
-        return f"{counted}, p = {self.p:.2g} by a paired signed-rank test{sure}"
+        chance = ", which chance explains well enough" if self.outcome == "undecided" else ""
+        return f"{counted}, p = {self.p:.2g} by a paired signed-rank test{chance}"
 
 
 def repeats(frame: Table) -> Table:
