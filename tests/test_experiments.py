@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from vaecp.experiments import (
     fold_runs,
     rank_finder,
     repeat_runs,
+    runner,
     runs,
 )
 from vaecp.experiments.methods import METHODS, Method, MethodError
@@ -389,3 +391,19 @@ def test_repeated_entries_are_fitted_one_fold_after_the_other(monkeypatch, tenso
     made = fold_runs(case, PROTOCOL, always=True)
     carry_out(made, {case.data: repeated}, results)
     assert not any(record["error"] for record in results.of(made))
+
+
+# ---- progress --------------------------------------------------------------------------
+
+
+def test_the_bar_leaves_room_for_every_method_on_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"Method{number}" for number in range(8)]
+    with runner._progress("Folds", len(names), 1.0, show=True) as report:
+        for name in names:
+            report({"method": name, "rmse": 0.123, "dataset": "my [own].csv"}, 0.1)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
+    assert "8/8 runs" in shown
+    assert "my [own].csv" in shown
+    assert all(f"{name} 0.123" in " ".join(shown.split()) for name in names)

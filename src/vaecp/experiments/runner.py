@@ -218,13 +218,14 @@ def _progress(title: str, n_runs: int, cost: float, show: bool) -> Iterator[Repo
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
     class WithBest(Progress):
         """The bar, and under it, on as many lines as they take, the lowest errors."""
 
         def get_renderables(self):
             yield self.make_tasks_table(self.tasks)
-            yield from (task.fields["best"] for task in self.tasks)
+            yield from (Text(task.fields["best"]) for task in self.tasks)  # no markup in names
 
     columns = (
         TextColumn("{task.description}"),

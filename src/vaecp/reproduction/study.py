@@ -33,8 +33,8 @@ class Study:
     ranks : what every method chooses from; for the synthetic tensors `synthetic_ranks`.
     paper_ranks : what `VAECP.paper` chooses from on real data; on the synthetic tensors it has the
         rank that they were made with.
-    paper_rate : of the published rates (1e-5, 2e-5, 5e-5) the one that gets furthest in so many
-        steps; on the synthetic tensors it has the published `SYNTHETIC_RATE`.
+    paper_rate : the largest of the published rates (1e-5, 2e-5, 5e-5); on the synthetic tensors it
+        has the published `SYNTHETIC_RATE`.
     paper_steps : the most minibatches of `VAECP.paper`.
     budgets : settings per method that bound its cost.
     ridges : what CPALS chooses from beside its default.
