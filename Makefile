@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in two processes: more threads than cores make small linear algebra slower.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test check docs docs-outputs bench reproduce format clean
+.PHONY: demo test quick check docs docs-outputs bench reproduce format clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -17,6 +17,10 @@ demo: .venv/.installed
 
 test: .venv/.installed
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The inner loop: all but the tests that are marked slow.
+quick: .venv/.installed
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 check: .venv/.installed
 	$(BIN)/ruff format --check .

@@ -8,26 +8,26 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from vaecp import problems, recipe, training
-from vaecp.compilation import keep_compiled_programs
-from vaecp.layout import Layout
-from vaecp.observations import Observations
+from vaecp.data.observations import Observations
+from vaecp.models.vaecp.gradients.driver import run_phases
+from vaecp.models.vaecp.gradients.entries import place_problem
+from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
+from vaecp.models.vaecp.gradients.schedule import Schedule, loop_for
+from vaecp.runtime.compilation import keep_compiled_programs
+from vaecp.runtime.placement import Placement
 
 MIN_CHUNKS, MIN_STEPS = 3, 200
 
 
-def published(rank: int, hidden: int) -> recipe.Architecture:
+def published(rank: int, hidden: int) -> Architecture:
     """Return the network alone, under one prior."""
-    return recipe.Architecture(
-        rank, hidden, multilinear=False, shared_prior=True, quiet=False, smooth=False
-    )
+    return Architecture(rank, hidden, multilinear=False, shared_prior=True, near_zero=False)
 
 
-def default(rank: int, hidden: int) -> recipe.Architecture:
-    """Return what `VAECP()` trains where no mode has an order."""
-    return recipe.Architecture(
-        rank, hidden, multilinear=True, shared_prior=False, quiet=True, smooth=False
-    )
+def default(rank: int, hidden: int) -> Architecture:
+    """Return what `VAECP()` trains by gradients."""
+    return Architecture(rank, hidden, multilinear=True, shared_prior=False, near_zero=True)
 
 
 def random_entries(shape: tuple[int, ...], n_entries: int, seed: int = 0) -> Observations:
@@ -47,7 +47,7 @@ def random_entries(shape: tuple[int, ...], n_entries: int, seed: int = 0) -> Obs
 
 def epoch_timer(
     observations: Observations,
-    architecture: recipe.Architecture,
+    architecture: Architecture,
     batch_size: int,
     min_chunks: int = MIN_CHUNKS,
     min_steps: int = MIN_STEPS,
@@ -60,25 +60,19 @@ def epoch_timer(
     keep_compiled_programs()
     random = np.random.default_rng(0)
     layout = Layout.of(observations.shape)
-    problem = problems.problem(
-        observations,
-        None,
-        layout=layout,
-        smoothers=(),
-        batch_size=batch_size,
-        random=random,
-        sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]),
-    )
-    loop = recipe.loop_for(len(observations), batch_size, layout, n_draws=1)
-    steps_per_chunk = loop.epochs_per_chunk * (problem.training.values.shape[0] // batch_size)
+    placement = Placement.on()
+    loop = loop_for(len(observations), batch_size, layout, 1, 5.0, placement)
+    free = free_numbers(observations.shape, layout, architecture)
+    problem = place_problem(observations, None, free, loop, random, placement)
+    steps_per_chunk = loop.epochs_per_chunk * (problem.training.values.size // batch_size)
     n_chunks = max(min_chunks, -(-min_steps // steps_per_chunk))
 
     def seconds_per_epoch(n_chunks: int = n_chunks) -> float:
         n_epochs = n_chunks * loop.epochs_per_chunk
-        schedule = recipe.Schedule(n_epochs, 1e-4, decay=False, kl_warmup=0.0, scale_from=0.0)
-        states = jax.block_until_ready(recipe.initial_states(0, np.zeros(1), layout, architecture))
+        schedule = Schedule(n_epochs, 1e-4, decay=False, kl_warmup=0.0, scale_from=0.0)
+        states = jax.block_until_ready(initial_states(0, [0.0], layout, architecture, free))
         started = time.perf_counter()
-        training.train(states, problem, schedule.phases(), loop, random)
+        run_phases(states, problem, schedule.phases(), loop, random, placement)
         return (time.perf_counter() - started) / n_epochs
 
     seconds_per_epoch(1)

@@ -22,14 +22,14 @@ import numpy as np
 from children import measured
 from reporting import finish, parser, table
 
-GAPS, SPLIT = "random-20", 3000
+SPLIT = 3000
 SMURFF_RANK = {"amino": 24, "fia": 80, "sugar": 60}
 MASKED_CP: dict[str, dict] = {
     "amino": {"rank": 16},
     "fia": {"rank": 60},
     "sugar": {"rank": 60, "ridge": 0.03},
 }
-"""The settings that do best on the held-out entries of `accuracy.py`."""
+"""The settings that do best on held-out entries, in `evidence/accuracy`."""
 TENSORLY_SWEEPS = 100
 BUDGETS = (5, 10, 20, 40, 80)
 """Epochs of VAECP on its way to masked CP's error."""
@@ -38,9 +38,9 @@ OTHERS = ("smurff", "masked-cp", "tensorly")
 
 def measure(method: str, dataset: str, n_epochs: int | None, smoke: bool) -> dict:
     """Fit once, in this process."""
-    from tasks import task
+    import vaecp
 
-    training, held_out = task(dataset, GAPS, SPLIT)
+    training, held_out = vaecp.datasets.load(dataset).split(0.2, SPLIT)
     predict = {
         "vaecp": vaecp_means,
         "smurff": smurff_means,
@@ -65,7 +65,7 @@ def vaecp_means(dataset: str, n_epochs: int | None, smoke: bool):
 
 def masked_cp_means(dataset: str, n_epochs: int | None, smoke: bool):
     import vaecp
-    from vaecp.compilation import keep_compiled_programs
+    from vaecp.runtime.compilation import keep_compiled_programs
 
     keep_compiled_programs()
     model = vaecp.CPALS(**MASKED_CP[dataset], random_state=0)
@@ -74,18 +74,17 @@ def masked_cp_means(dataset: str, n_epochs: int | None, smoke: bool):
 
 def smurff_means(dataset: str, n_epochs: int | None, smoke: bool):
     import smurff  # noqa: F401  (before the clock starts)
-    import smurff_baseline
 
-    if smoke:
-        smurff_baseline.BURN_IN, smurff_baseline.SAMPLES = 2, 2
-    rank = SMURFF_RANK[dataset]
-    return lambda training, held_out: smurff_baseline.predict(training, held_out, rank, seed=0)
+    from vaecp.study.rivals.smurff import predict
+
+    settings = {"rank": SMURFF_RANK[dataset]} | ({"burn_in": 2, "samples": 2} if smoke else {})
+    return lambda training, held_out: predict(training, held_out.indices, **settings).mean
 
 
 def tensorly_means(dataset: str, n_epochs: int | None, smoke: bool):
     from tensorly.decomposition import parafac
 
-    from vaecp.observations import Standardiser
+    from vaecp.data.standardising import Standardiser
 
     def predict(training, held_out) -> np.ndarray:
         standardiser = Standardiser.of(training.values)

@@ -1,4 +1,4 @@
-"""What a GPU makes of training: entries a second, a billion entries, and ten splits at once.
+"""What a GPU makes of training: entries a second, a billion entries, and ten splits.
 
     python benchmarks/gpu.py throughput        K = 100, R = 20, 10,000 x 5,000 x 1,000, batch 524,288
     python benchmarks/gpu.py billion           an epoch over 1e9 entries
@@ -12,23 +12,23 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tasks import load
 
 import vaecp
-from vaecp import fused, recipe
-from vaecp.fused import reference
-from vaecp.layout import Layout
-from vaecp.loop import Loop, Phase, Problem, run_chunk
-from vaecp.models.vaecp_together import fit_together
-from vaecp.objective import Entries
+from vaecp.models.vaecp.gradients import kernels as fused
+from vaecp.models.vaecp.gradients.kernels import reference
+from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.loop import Loop, Phase, Problem, run_chunk
+from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
+from vaecp.models.vaecp.gradients.objective import Entries
+from vaecp.models.vaecp.gradients.schedule import choose_block_size
 
 SHAPE, RANK, HIDDEN, BATCH = (10_000, 5_000, 1_000), 20, 100, 524_288
-TENSORS = ("synthetic-10", "amino", "fia", "sugar")
+PUBLISHED = Architecture(RANK, HIDDEN, multilinear=False, shared_prior=True, near_zero=False)
+TENSORS = ("synthetic", "amino", "fia", "sugar")
 
 
 def report(**found) -> None:
@@ -43,31 +43,27 @@ def random_problem(n_entries: int) -> Problem:
         jax.random.randint(key, (n_entries,), 0, size, dtype=jnp.int32)
         for key, size in zip(keys, SHAPE, strict=False)
     ]
-    layout = Layout(SHAPE)
-    ones = jnp.ones(n_entries)
+    ones = jnp.ones((1, n_entries))
     return Problem(
         training=Entries(
-            jnp.stack(indices, axis=1), jax.random.normal(keys[3], (n_entries,)), ones
+            jnp.stack(indices, axis=1)[None], jax.random.normal(keys[3], (1, n_entries)), ones
         ),
-        held_out=jnp.zeros(n_entries),
+        held_out=jnp.zeros((1, n_entries)),
         validation=Entries(jnp.zeros((32, 3), jnp.int32), jnp.zeros(32), jnp.zeros(32)),
-        row_weights=jnp.asarray(layout.row_weights(SHAPE)),
+        free=jnp.asarray(free_numbers(SHAPE, Layout(SHAPE), PUBLISHED)),
     )
 
 
 def entries_a_second(problem: Problem, n_steps: int) -> float:
     """Of the published model in the compiled loop, everything included."""
-    n_entries = problem.training.values.shape[0]
-    block = recipe.choose_block_size(n_entries, BATCH)
+    n_entries = problem.training.values.size
+    block = choose_block_size(n_entries, BATCH)
     loop = Loop(Layout(SHAPE), BATCH, block, n_draws=1, epochs_per_chunk=1)
-    architecture = recipe.Architecture(
-        RANK, HIDDEN, multilinear=False, shared_prior=True, quiet=False
-    )
-    states = recipe.initial_states(0, np.ones(1), loop.layout, architecture)
+    states = initial_states(0, [0.0], loop.layout, PUBLISHED, np.asarray(problem.free))
     phase = Phase(*(np.full(1, setting, np.float32) for setting in (1e-4, 1e-4, 1, 0, 0)))
     random = np.random.default_rng(0)
     order = random.permutation(n_entries // block)[: n_steps * BATCH // block]
-    batches = order.astype(np.int32).reshape(1, n_steps, -1)
+    batches = order.astype(np.int32).reshape(1, n_steps, 1, -1)
     best = np.inf
     for _ in range(4):  # the first compiles
         start = time.perf_counter()
@@ -101,7 +97,7 @@ def _forward_alone(problem: Problem) -> float:
     n_rows = sum(SHAPE)
     offsets = np.cumsum([0, *SHAPE[:-1]])
     tables = fused.Tables(
-        problem.training.indices[:BATCH] + jnp.asarray(offsets, jnp.int32),
+        problem.training.indices[0, :BATCH] + jnp.asarray(offsets, jnp.int32),
         jnp.asarray(random.normal(size=(n_rows, HIDDEN)), jnp.float32),
         jnp.zeros((n_rows, 0)),
         jnp.asarray(random.normal(size=(2, HIDDEN)), jnp.float32),
@@ -130,14 +126,13 @@ def billion() -> None:
     )
 
 
-def tensors(exported: Path | None, epochs: int | None) -> None:
+def tensors() -> None:
     whole = 0.0
     for dataset in TENSORS:
-        pool = load(dataset, 1000, exported)
+        pool = vaecp.datasets.load(dataset)
         parts = [pool.split(0.2, split) for split in range(1000, 1010)]
-        models = [vaecp.VAECP(random_state=0, max_epochs=epochs) for _ in parts]
         start = time.perf_counter()
-        fit_together(models, [training for training, _ in parts], pool)
+        models = [vaecp.VAECP(random_state=0).fit_tensor(training) for training, _ in parts]
         seconds = time.perf_counter() - start
         whole += seconds
         errors = [
@@ -154,13 +149,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("what", choices=["throughput", "billion", "tensors"])
-    parser.add_argument("--exported", type=Path, help="tensors of `accuracy.py export`")
-    parser.add_argument("--epochs", type=int, help="of tensors: fewer, to compile and no more")
     args = parser.parse_args()
-    if args.what == "tensors":
-        tensors(args.exported, args.epochs)
-    else:
-        {"throughput": throughput, "billion": billion}[args.what]()
+    {"throughput": throughput, "billion": billion, "tensors": tensors}[args.what]()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 from reporting import finish, parser, table
 
 import vaecp
-from vaecp.observations import Observations
+from vaecp.data.observations import Observations
 
 SHAPE = (5, 51, 201)
 RANK, HIDDEN = 20, 100

@@ -35,14 +35,14 @@ def measure(point: dict) -> dict:
     """Train at one point, in this process."""
     import epochs
 
-    from vaecp import recipe
+    from vaecp.models.vaecp.gradients.schedule import choose_batch_size
 
     n_entries = point["entries"]
     observations = epochs.random_entries((N_ROWS,) * point["modes"], n_entries)
     timer = epochs.epoch_timer(
         observations,
         epochs.default(point["rank"], point["hidden"]),
-        recipe.choose_batch_size(n_entries),
+        choose_batch_size(n_entries),
         min_chunks=1,
     )
     seconds = min(timer() for _ in range(REPEATS))
@@ -54,7 +54,7 @@ def encode(n_entries: int) -> dict:
     import numpy as np
     import pandas as pd
 
-    from vaecp.observations import Observations
+    from vaecp.data.observations import Observations
 
     random = np.random.default_rng(0)
     keys = random.integers(N_ROWS, size=(n_entries, 3))

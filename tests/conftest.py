@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.register_assert_rewrite("method_contract")
+
 CACHE = Path(__file__).resolve().parent.parent / ".jax-cache"
 os.environ.setdefault("VAECP_COMPILATION_CACHE", str(CACHE))
 

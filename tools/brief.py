@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vaecp.models.cp import CPALS, NCP
-from vaecp.models.fbcp import FBCP
-from vaecp.models.inftucker import InfTucker
-from vaecp.models.tucker import HOSVD
-from vaecp.models.vaecp import VAECP
+from sklearn.base import clone
+
+from vaecp.models.cp.estimators import CPALS, NCP
+from vaecp.models.fbcp.estimator import FBCP
+from vaecp.models.inftucker.estimator import InfTucker
+from vaecp.models.vaecp.estimator import VAECP
 
 SMALL = {
     VAECP: {
@@ -17,38 +18,39 @@ SMALL = {
         "hidden": 4,
         "n_members": 1,
         "max_epochs": 2,
-        "cp_start": 0.0,
         "smooth": False,
         "neighbours": False,
-        "finish": 0.0,
     },
     FBCP: {"rank": 2, "max_iter": 5},
+    CPALS: {"n_starts": 1, "max_iter": 5},
+    NCP: {"n_starts": 1, "max_iter": 5},
     InfTucker: {"rank": 2, "max_iter": 2},
 }
-ENTRIES = 300
-"""All fits see as many, so that VAECP is compiled once per shape of tensor."""
+ENTRIES = {VAECP: 300, FBCP: 300, InfTucker: 300}
+"""Fits see as many at most. Components of CP need them all to have any meaning."""
 
 
 def shorten(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     """Cut the fits short; `replace` may be one that can be undone."""
     for method, settings in SMALL.items():
-        replace(method, "_fit_standardised", _small(method._fit_standardised, settings))
-
+        replace(method, "_fit", _small(method._fit, settings, ENTRIES.get(method)))
     for method in (CPALS, NCP):
-        replace(method, "_fit_standardised", _tucker)
+        replace(method, "every_start", _few_starts(method.every_start, SMALL[method]))
 
 
-def _tucker(self: Any, observations: Any, random: Any) -> Any:
-    """Stand in for masked CP, whose programs would be compiled for each set of entries."""
-    return HOSVD(rank=2, max_iter=3, tol=1.0)._fit_standardised(observations, random)
-
-
-def _small(fit: Callable, settings: dict[str, Any]) -> Callable:
-    def fit_small(self: Any, observations: Any, random: Any) -> Any:
+def _small(fit: Callable, settings: dict[str, Any], n_entries: int | None) -> Callable:
+    def fit_small(self: Any, observations: Any, *others: Any) -> Any:
         given = {name: getattr(self, name) for name in settings}
         try:
-            return fit(self.set_params(**settings), observations.take(slice(ENTRIES)), random)
+            return fit(self.set_params(**settings), observations.take(slice(n_entries)), *others)
         finally:
             self.set_params(**given)
 
     return fit_small
+
+
+def _few_starts(every_start: Callable, settings: dict[str, Any]) -> Callable:
+    def starts(self: Any, observations: Any) -> Any:
+        return every_start(clone(self).set_params(**settings), observations)
+
+    return starts

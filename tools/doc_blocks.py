@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?$")
 SETUP = ("python -m pip ", "make ", "git clone ", "vaecp --install-completion")
-LONG = ("vaecp reproduce", "python benchmarks/")
+LONG = ("vaecp reproduce", "vaecp evaluate", "python benchmarks/")
 SHELL = ("head", "cat", "ls")
 PICTURE = re.compile(r"\]\((?:\.\./)*(?:docs/)?images/([\w-]+\.png)\)")
 WIDTH = "88"
@@ -137,7 +137,7 @@ def _run_python(code: str, namespace: dict, where: str) -> str:
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, where, "exec"), namespace)
+            exec(compile(code, where, "exec", dont_inherit=True), namespace)
     except Exception as error:
         raise BlockError(f"{where}: {type(error).__name__}: {error}") from error
     return printed.getvalue()
@@ -163,7 +163,7 @@ def _run_console(text: str, folder: Path, where: str) -> str:
 def _vaecp(words: list[str], folder: Path) -> tuple[int, str]:
     from typer.testing import CliRunner
 
-    from vaecp.cli import app
+    from vaecp.app.cli import app
 
     with warnings.catch_warnings():
         outcome = CliRunner().invoke(app, words[1:], prog_name="vaecp")

@@ -15,8 +15,8 @@ from pathlib import Path
 from selenium import webdriver
 
 import vaecp
-from vaecp.demo import interleukin
-from vaecp.report import model_report
+from vaecp.app.demo import interleukin
+from vaecp.show.report import model_report
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 PICTURES = {

@@ -1,5 +1,5 @@
 """Run the command line as `python -m vaecp`."""
 
-from vaecp.cli import main
+from vaecp.app.cli import main
 
 main()

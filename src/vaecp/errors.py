@@ -1,8 +1,15 @@
 """The exceptions: each message is one line that says what, where, and what to do."""
 
+LONGEST = 900
+
 
 class VaecpError(Exception):
-    """Base of every error that this library raises on purpose."""
+    """Base of every error that this library raises on purpose: one line, whatever it quotes."""
+
+    def __init__(self, message: object = "") -> None:
+        line = " ".join(str(message).split())
+        half = LONGEST // 2
+        super().__init__(line if len(line) <= LONGEST else f"{line[:half]} ... {line[-half:]}")
 
 
 class ObservationError(VaecpError, ValueError):
@@ -29,5 +36,13 @@ class TrainingError(VaecpError, RuntimeError):
     """Training turned non-finite; the message says when and what to change."""
 
 
+class PredictionError(VaecpError, ArithmeticError):
+    """A prediction is not a finite number: those of the model are too large."""
+
+
 class MissingExtraError(VaecpError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
+
+
+class UnsupportedError(VaecpError, TypeError):
+    """A method cannot do what is asked of it; the message names those that can."""

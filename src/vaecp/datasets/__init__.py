@@ -2,7 +2,8 @@
 
 A file is looked for in the folder named by the environment variable `VAECP_DATA`, then in
 the user's cache (`VAECP_CACHE` names another one), and is else downloaded from a pinned
-public copy; `VAECP_DATA_URL` names a mirror of it. Wherever it lies, its SHA-256 is checked.
+public copy where there is one; `VAECP_DATA_URL` names a mirror of it. Wherever it lies, its
+SHA-256 is checked.
 """
 
 from __future__ import annotations
@@ -11,13 +12,22 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+from vaecp.data.observations import Observations
 from vaecp.datasets import readers
 from vaecp.datasets.catalogue import CATALOGUE, DataFile, DatasetInfo
 from vaecp.datasets.files import locate
 from vaecp.errors import DatasetError
-from vaecp.observations import Observations
 
-__all__ = ["DataFile", "DatasetInfo", "fetch", "info", "load", "load_alog_fold", "names"]
+__all__ = [
+    "DataFile",
+    "DatasetInfo",
+    "fetch",
+    "info",
+    "load",
+    "load_alog_fold",
+    "load_fold",
+    "names",
+]
 
 _READERS = {
     "amino": readers.read_amino,
@@ -25,6 +35,11 @@ _READERS = {
     "sugar": readers.read_sugar,
     "sugar-full": readers.read_sugar_full,
     "alog": readers.read_alog,
+    "hangzhou": readers.read_hangzhou,
+    "beijing": readers.read_beijing,
+    "movielens": readers.read_movielens,
+    "enron": readers.read_enron,
+    "ems": readers.read_ems,
     "synthetic": readers.make_synthetic,
     "il2": readers.read_il2,
     "covid19": readers.read_covid19,
@@ -70,8 +85,9 @@ def load(name: str, **options: Any) -> Observations:
     Parameters
     ----------
     name : one of `names()`.
-    options : for "alog" `fold` (1 to 5) and `part` ("train" or "test"); for "synthetic"
-        `r` (the rank, 10) and `seed` (0). The others have none.
+    options : for "alog", "beijing", "movielens", "enron" and "ems" `fold` (from 1) and `part`
+        ("train", "test" or "all"); for "movielens" also `week` (True adds the week as a mode);
+        for "synthetic" `r` (the rank, 10) and `seed` (0). The others have none.
 
     Examples
     --------
@@ -88,10 +104,18 @@ def load(name: str, **options: Any) -> Observations:
     return reader(dataset, **options)
 
 
-def load_alog_fold(fold: int) -> tuple[Observations, Observations]:
-    """Return the published training and test entries of one of the five folds of "alog".
+def load_fold(name: str, fold: int, **options: Any) -> tuple[Observations, Observations]:
+    """Return the training and the test entries of a split that was published with a dataset.
 
-    Both are entries of the same 200 x 100 x 200 tensor. A test part may list an entry more
-    than once, as published.
+    Both are entries of one tensor. A part may list an entry more than once, as published.
     """
-    return load("alog", fold=fold, part="train"), load("alog", fold=fold, part="test")
+    if not info(name).folds:
+        known = ", ".join(known for known, dataset in CATALOGUE.items() if dataset.folds)
+        raise DatasetError(f"dataset {name!r} has no published folds: use one of {known}.")
+    train, test = (load(name, fold=fold, part=part, **options) for part in ("train", "test"))
+    return train, test
+
+
+def load_alog_fold(fold: int) -> tuple[Observations, Observations]:
+    """Return `load_fold("alog", fold)`."""
+    return load_fold("alog", fold)

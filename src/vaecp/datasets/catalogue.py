@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files as resources
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One published file: its name here, its pinned address below the base, its SHA-256."""
+    """One published file: its name here, its pinned address below the base, its SHA-256.
+
+    A file without an address has no public copy that this package may fetch.
+    """
 
     name: str
     address: str
@@ -21,7 +25,8 @@ class DatasetInfo:
     Attributes
     ----------
     source : where the data comes from, in words.
-    files : what is downloaded; empty for data that is made here or comes with TensorLy.
+    files : what it is read from; empty for data that is made here or comes with TensorLy.
+    folds : how many published splits into training and test entries there are.
     """
 
     name: str
@@ -33,6 +38,21 @@ class DatasetInfo:
     licence: str
     source: str
     files: tuple[DataFile, ...] = ()
+    folds: int = 0
+
+
+_SUMS = {
+    name: digest
+    for digest, name in (
+        line.split("  ")
+        for line in (resources("vaecp.datasets") / "sha256.txt").read_text().splitlines()
+    )
+}
+"""By name; the file has the form that `sha256sum --check` reads."""
+
+
+def _file(name: str, address: str = "") -> DataFile:
+    return DataFile(name, address, _SUMS[name])
 
 
 _NWAY = "andrewssobral/nway/a6dc5b3970ef395c03fc7e6dc1ea2fc105185b86"
@@ -41,27 +61,22 @@ _JOPS = "cran/JOPS/3fb308d0cd7f04e4e1195abe60fa5b9aa41bfbf7"
 _CEP = "wzhut/Conditional-Expectation-Propagation/28faad044b708076ba819b0eb66928a2c90619bb"
 _CEP_FOLDER = "code-and-exp/CEP/matlab code/CP Decomposition/regression200x100x200"
 
-_ALOG_SUMS = {
-    "train-fold-1": "ff8bf03c3afa828d203740305314552f6e3d68d7a24c63a0b3d4637b0063cbde",
-    "test-fold-1": "cfebe40bad5ffeb65ca50529d33e99a6d454de354adf6c090301011b225f3f08",
-    "train-fold-2": "81eeac99d76575eccaa96b358467ec9155b7c2c67ec75da59fc4c1094d9ab812",
-    "test-fold-2": "994450b965046d45fb8406aa7263968dd31585d4f6f361b72424b3afa936822c",
-    "train-fold-3": "17f409f756aff5f7e634c3a25951de7c1ef498ac8ebdcf3c00549f9deab8cd7a",
-    "test-fold-3": "80a195a5814e9dce112d9b5dc3dcc2bbf4caf5932951bd3d875e00ede7add612",
-    "train-fold-4": "4b0c7f0403ecc4592ff8558cc6797bcd15f1ddfdec234f7a3199f31bbc808f57",
-    "test-fold-4": "ddd9751e96dd585015c31bd790d8ba9a9a26bf80fdb77b869bcb150a082ac926",
-    "train-fold-5": "9694d97295282f01b95727e3adf041c65cf0958ae340edb372f1fcdf6864cd92",
-    "test-fold-5": "252be3f5bd6056b4b6b026415cab0b520f42e63ecc31ba32bf633a4e79d17fbb",
-}
 
-_SUGAR_FILE = DataFile(
+def _parts(n_folds: int) -> list[str]:
+    return [f"{part}-fold-{fold}" for fold in range(1, n_folds + 1) for part in ("train", "test")]
+
+
+_SUGAR_FILE = _file(
     "sugar/Sugar.rda",
     f"{_JOPS}/data/Sugar.rda",
-    "c69e599eac58a47ea4a50703504d0c1e036ad1d554a093fd4e44ea396a44e9b1",
 )
 _SUGAR_CITATION = (
     "Bro, R. (1999). Exploratory study of sugar production using fluorescence spectroscopy and "
     "multi-way analysis. Chemometrics and Intelligent Laboratory Systems, 46(2), 133-147."
+)
+_ENTED = (
+    "Tao, Z., Tanaka, T., & Zhao, Q. (2024). Efficient nonparametric tensor decomposition for binary "
+    "and count data. AAAI 2024."
 )
 _SUGAR_MODES = ("shift", "emission", "excitation")
 _SUGAR_SOURCE = "the R package JOPS on CRAN"
@@ -78,10 +93,9 @@ _ALL = (
         "BSD-2-Clause",
         "the N-way Toolbox for MATLAB; excitation from 250 nm, as in the paper",
         (
-            DataFile(
+            _file(
                 "amino/claus.mat",
                 f"{_NWAY}/claus.mat",
-                "383f0475e608c6628f63e52da8db7711dd33dd00cc4ace100b09a1ffa8a63aae",
             ),
         ),
     ),
@@ -97,10 +111,9 @@ _ALL = (
         "none stated with the copy",
         "the University of Copenhagen's chemometric datasets, copied in MCAM",
         (
-            DataFile(
+            _file(
                 "fia/fia.mat",
                 f"{_MCAM}/data/Flow_Injection/fia.mat",
-                "a028ce635d68f15abe4784d1105bd1247dbe28a7fbccdf3abbf0cf5b4b2f214d",
             ),
         ),
     ),
@@ -137,10 +150,74 @@ _ALL = (
         "Zhe, S. (2019). Conditional expectation propagation. UAI 2019.",
         "none stated",
         "the code of Conditional Expectation Propagation",
+        tuple(_file(f"alog/{part}.txt", f"{_CEP}/{_CEP_FOLDER}/{part}.txt") for part in _parts(5)),
+        folds=5,
+    ),
+    DatasetInfo(
+        "hangzhou",
+        "Passengers of the Hangzhou metro by station, day and time of day (ten minutes)",
+        (80, 25, 108),
+        ("station", "day", "time"),
+        "passengers",
+        "Chen, X., Lei, M., Saunier, N., & Sun, L. (2022). Low-rank autoregressive tensor completion "
+        "for spatiotemporal traffic data imputation. IEEE Transactions on Intelligent Transportation "
+        "Systems, 23(8), 12301-12310.",
+        "none stated",
+        "the repository xinychen/transdim, commit 99a31275",
+        (_file("hangzhou/tensor.mat"),),
+    ),
+    DatasetInfo(
+        "beijing",
+        "PM2.5 in Beijing (standardised) by two meteorological scales and the day, in two folds",
+        (428, 501, 1461),
+        ("first_scale", "second_scale", "day"),
+        "pm25",
+        "Fang, S., Yu, X., Wang, Z., Li, S., Kirby, M., & Zhe, S. (2024). Functional Bayesian Tucker "
+        "decomposition for continuous-indexed tensor data. ICLR 2024.",
+        "none stated",
+        "the repository xuangu-fang/Functional-Bayesian-Tucker-Decomposition, commit fe270e8f",
+        tuple(_file(f"beijing/pm25-{part}.txt") for part in _parts(2)),
+        folds=2,
+    ),
+    DatasetInfo(
+        "movielens",
+        "MovieLens 100k: ratings from 1 to 5 by user and film, the first two published splits",
+        (943, 1682),
+        ("user", "film"),
+        "rating",
+        "Harper, F. M., & Konstan, J. A. (2015). The MovieLens datasets: history and context. ACM "
+        "Transactions on Interactive Intelligent Systems, 5(4), 19.",
+        "research use only, never to be passed on",
+        "the archive ml-100k of GroupLens",
         tuple(
-            DataFile(f"alog/{part}.txt", f"{_CEP}/{_CEP_FOLDER}/{part}.txt", sha256)
-            for part, sha256 in _ALOG_SUMS.items()
+            _file(f"movielens/{name}")
+            for name in ("u1.base", "u1.test", "u2.base", "u2.test", "u.user", "u.item")
         ),
+        folds=2,
+    ),
+    DatasetInfo(
+        "enron",
+        "Who wrote to whom and when (1) or did not (0), as many of each, in five folds",
+        (203, 203, 200),
+        ("sender", "receiver", "time"),
+        "wrote",
+        _ENTED,
+        "none stated",
+        "the repository taozerui/gptd, commit 3517ec58",
+        tuple(_file(f"enron/{part}.txt") for part in _parts(5)),
+        folds=5,
+    ),
+    DatasetInfo(
+        "ems",
+        "Emergency calls: counts by two modes, in five folds",
+        (72, 69),
+        ("row", "column"),
+        "calls",
+        _ENTED,
+        "none stated",
+        "the repository taozerui/gptd, commit 3517ec58",
+        tuple(_file(f"ems/{part}.txt") for part in _parts(5)),
+        folds=5,
     ),
     DatasetInfo(
         "synthetic",

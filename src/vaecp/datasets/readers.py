@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vaecp.data.observations import Observations
 from vaecp.datasets.catalogue import DatasetInfo
 from vaecp.datasets.files import locate, required
 from vaecp.errors import DatasetError
-from vaecp.observations import Observations
 
 FIRST_EXCITATION = 250
-N_FOLDS = 5
+PARTS = ("train", "test", "all")
+SECONDS_OF_WEEK = 7 * 24 * 3600
+MOVIELENS_START = 874_724_710
+"""When the first rating was given, in seconds since 1970."""
+MOVIELENS_WEEKS = 31
 
 
 def read_amino(dataset: DatasetInfo) -> Observations:
@@ -61,21 +66,53 @@ def read_sugar(dataset: DatasetInfo) -> Observations:
 
 def read_alog(dataset: DatasetInfo, fold: int = 1, part: str = "train") -> Observations:
     """Label rows from 1, as published; exp(value) is a whole number, 1 more than a count."""
-    if fold not in range(1, N_FOLDS + 1):
-        raise DatasetError(f"fold is {fold!r}: dataset 'alog' has the folds 1 to {N_FOLDS}.")
-    if part not in ("train", "test"):
-        raise DatasetError(f'part is {part!r}: dataset \'alog\' has the parts "train" and "test".')
-    wanted = f"alog/{part}-fold-{int(fold)}.txt"
-    file = next(file for file in dataset.files if file.name == wanted)
-    table = np.loadtxt(locate(dataset.name, file), delimiter=",")
-    return Observations(
-        table[:, :3].astype(np.int32) - 1,
-        table[:, 3],
+    return _from_folds(dataset, "alog/{part}-fold-{fold}.txt", fold, part, first=1)
+
+
+def read_beijing(dataset: DatasetInfo, fold: int = 1, part: str = "train") -> Observations:
+    """Number rows from 0, as published; all three modes have an order."""
+    return _from_folds(dataset, "beijing/pm25-{part}-fold-{fold}.txt", fold, part)
+
+
+def read_enron(dataset: DatasetInfo, fold: int = 1, part: str = "train") -> Observations:
+    """Number rows from 0, as published."""
+    return _from_folds(dataset, "enron/{part}-fold-{fold}.txt", fold, part)
+
+
+def read_ems(dataset: DatasetInfo, fold: int = 1, part: str = "train") -> Observations:
+    """Number rows from 0, as published."""
+    return _from_folds(dataset, "ems/{part}-fold-{fold}.txt", fold, part)
+
+
+def read_movielens(
+    dataset: DatasetInfo, fold: int = 1, part: str = "train", week: bool = False
+) -> Observations:
+    """Label users and films from 1, as published; `week` adds the week of the rating as a mode."""
+    table = _fold_table(dataset, "movielens/u{fold}.{part}", fold, part, ("base", "test"), "\t")
+    ratings = Observations(
+        table[:, :2].astype(np.int32) - 1,
+        table[:, 2],
         dataset.shape,
         dataset.mode_names,
         tuple(_numbered(size) for size in dataset.shape),
         dataset.value_name,
     )
+    if not week:
+        return ratings
+    weeks = ((table[:, 3] - MOVIELENS_START) // SECONDS_OF_WEEK).astype(np.int32)
+    return replace(
+        ratings,
+        indices=np.column_stack([ratings.indices, weeks]),
+        shape=(*dataset.shape, MOVIELENS_WEEKS),
+        mode_names=(*dataset.mode_names, "week"),
+        labels=(*ratings.labels, _numbered(MOVIELENS_WEEKS)),
+    )
+
+
+def read_hangzhou(dataset: DatasetInfo) -> Observations:
+    """Leave out zeros, which count as not observed; number stations, days and times from 1."""
+    array = _read_matlab(dataset)["tensor"].astype(np.float64)
+    return _from_array(dataset, array, [_numbered(size) for size in dataset.shape], array > 0)
 
 
 def make_synthetic(dataset: DatasetInfo, r: int = 10, seed: int = 0) -> Observations:
@@ -126,6 +163,46 @@ def _from_array(
         labels=labels,
         value_name=dataset.value_name,
     )
+
+
+def _from_folds(
+    dataset: DatasetInfo, form: str, fold: int, part: str, first: int = 0
+) -> Observations:
+    table = _fold_table(dataset, form, fold, part)
+    return Observations(
+        table[:, :-1].astype(np.int32) - first,
+        table[:, -1],
+        dataset.shape,
+        dataset.mode_names,
+        tuple(np.arange(first, first + size) for size in dataset.shape),
+        dataset.value_name,
+    )
+
+
+def _fold_table(
+    dataset: DatasetInfo,
+    form: str,
+    fold: int,
+    part: str,
+    names: tuple[str, str] = ("train", "test"),
+    delimiter: str = ",",
+) -> np.ndarray:
+    """Read the training or the test entries of a published split, or "all", training first."""
+    if fold not in range(1, dataset.folds + 1):
+        raise DatasetError(
+            f"fold is {fold!r}: dataset {dataset.name!r} has the folds 1 to {dataset.folds}."
+        )
+    if part not in PARTS:
+        raise DatasetError(
+            f'part is {part!r}: dataset {dataset.name!r} has the parts "train", "test" and "all".'
+        )
+    tables = []
+    for wanted, name in zip(PARTS, names, strict=False):
+        if part in (wanted, "all"):
+            path = form.format(part=name, fold=int(fold))
+            file = next(file for file in dataset.files if file.name == path)
+            tables.append(np.loadtxt(locate(dataset.name, file), delimiter=delimiter))
+    return np.concatenate(tables)
 
 
 def _only_file(dataset: DatasetInfo) -> Path:

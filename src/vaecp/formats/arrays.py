@@ -8,11 +8,14 @@ would be vast if dense. A `.npz` with dense arrays is read too.
 
 from __future__ import annotations
 
+import math
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats.common import (
     Filled,
@@ -24,9 +27,18 @@ from vaecp.formats.common import (
     is_reserved,
     label_arrays,
     named_arrays,
+    refuse_empty_rows,
     refuse_labels,
+    refuse_vast,
+    sizes_of,
 )
-from vaecp.observations import Observations
+from vaecp.runtime.memory import refuse_beyond_memory
+
+COORDINATES = {"indices", "values", "shape"}
+"""The arrays of a .npz file that lists entries."""
+COPIES = 4
+"""Of what such a file holds, while it is read."""
+MOST_ARRAYS = 10_000
 
 
 def check_installed(suffix: str) -> None:
@@ -39,7 +51,10 @@ def read(path: Path, request: Request) -> Observations:
     if path.suffix.lower() == ".npz":
         return _read_npz(path, request)
     request.refuse_variable(path)
-    _refuse_objects(path)
+    with damaged_means(path, "a .npy array"), path.open("rb") as file:
+        header = _header(file)
+    if header.dtype.hasobject:
+        raise _holds_objects(path, "the array")
     with damaged_means(path, "a .npy array"):
         array = np.lib.format.open_memmap(path, mode="r")
     return Observations.from_array(array, mode_names=request.modes or ())
@@ -77,16 +92,33 @@ def write_completion(completion: Filled, path: Path, shown: Path) -> None:
     np.savez_compressed(path, **named)
 
 
-def _refuse_objects(path: Path) -> None:
-    with damaged_means(path, "a .npy array"), path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version, np.lib.format.read_array_header_2_0)
-        dtype = read_header(file)[2]
-    if dtype.hasobject:
-        raise _holds_objects(path, "the array")
+class _Header(NamedTuple):
+    """What a .npy array says of itself before its numbers, and where these begin."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    length: int
+
+    @property
+    def n_bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def is_tensor(self) -> bool:
+        return len(self.shape) >= 2 and self.dtype.kind in "iufb"
+
+
+def _header(file: IO[bytes]) -> _Header:
+    version = np.lib.format.read_magic(file)
+    read_header = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = read_header(file)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"its shape is {shape}")
+    return _Header(shape, dtype, file.tell())
 
 
 def _holds_objects(path: Path, what: str) -> FormatError:
@@ -97,35 +129,56 @@ def _holds_objects(path: Path, what: str) -> FormatError:
 
 
 def _read_npz(path: Path, request: Request) -> Observations:
-    arrays: dict[str, np.ndarray] = {}
-    with (
-        damaged_means(path, "a .npz archive"),
-        path.open("rb") as file,  # np.load leaves a file that it opened itself open on failure
-        np.load(file, allow_pickle=False) as archive,
-    ):
-        every = list(archive.files)
-        for name in every:
-            try:
-                arrays[name] = archive[name]
-            except ValueError as error:
-                if "allow_pickle" not in str(error):
-                    raise
-    if request.variable is None and {"indices", "values", "shape"} <= arrays.keys():
-        return _from_coordinates(arrays, request)
-    tensors = [
-        name
-        for name, array in arrays.items()
-        if array.ndim >= 2 and array.dtype.kind in "iufb" and not is_reserved(name)
-    ]
-    name = choose(path, tensors, every, request)
-    if name not in arrays:
-        raise _holds_objects(path, f"variable {name!r}")
-    array = arrays[name]
-    return Observations.from_array(array, **described(arrays, array.ndim, request))
+    with damaged_means(path, "a .npz archive"), zipfile.ZipFile(path) as archive:
+        headers = _headers(archive, path)
+        names = COORDINATES if request.variable is None and headers.keys() >= COORDINATES else None
+        if names is None:
+            tensors = [n for n, h in headers.items() if h.is_tensor and not is_reserved(n)]
+            names = {choose(path, tensors, list(headers), request)}
+        for name in names:
+            if headers[name].dtype.hasobject:
+                raise _holds_objects(path, f"variable {name!r}")
+        refuse_beyond_memory(path, COPIES * sum(headers[name].n_bytes for name in names))
+        beside = {n for n, h in headers.items() if is_reserved(n) and not h.dtype.hasobject}
+        arrays = {name: _array(archive, name) for name in names | beside}
+    if names == COORDINATES:
+        return _from_coordinates(arrays, request, path)
+    (name,) = names
+    refuse_vast(path, headers[name].shape)
+    return Observations.from_array(
+        arrays[name], **described(arrays, len(headers[name].shape), request)
+    )
 
 
-def _from_coordinates(arrays: dict[str, np.ndarray], request: Request) -> Observations:
-    shape = tuple(np.ravel(arrays["shape"]).tolist())
+def _headers(archive: zipfile.ZipFile, path: Path) -> dict[str, _Header]:
+    """Return what the arrays say of themselves; one that declares more than it holds is refused."""
+    headers = {}
+    members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    if len(members) > MOST_ARRAYS:
+        raise FormatError(
+            f"{path}: holds {len(members):,} arrays: save the one that is meant in a file of its own."
+        )
+    for info in members:
+        name = info.filename.removesuffix(".npy")
+        with archive.open(info) as file:
+            header = _header(file)
+        if not header.dtype.hasobject and header.length + header.n_bytes != info.file_size:
+            raise FormatError(
+                f"{path}: the array {name!r:.80} declares {header.n_bytes:,} bytes of numbers, but "
+                f"the archive has {info.file_size - header.length:,}: write it again."
+            )
+        headers[name] = header
+    return headers
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    with archive.open(f"{name}.npy") as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _from_coordinates(arrays: dict[str, np.ndarray], request: Request, path: Path) -> Observations:
+    shape = sizes_of(arrays["shape"], "shape", path)
+    refuse_empty_rows(path, shape, len(arrays["values"]) if arrays["values"].ndim else 0)
     listed = Observations(
         arrays["indices"], arrays["values"], shape, **described(arrays, len(shape), request)
     )

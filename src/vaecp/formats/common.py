@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
-from vaecp.errors import FormatError, VaecpError
-from vaecp.observations import Absent, Duplicates, Observations
+from vaecp.data.cells import distinct_cells
+from vaecp.data.observations import Absent, Duplicates, Observations
+from vaecp.data.prediction import Prediction
+from vaecp.errors import FormatError, ObservationError, VaecpError
+from vaecp.formats.registry import supported
+from vaecp.formats.text.numbers import sentinels
+from vaecp.runtime.memory import refuse_beyond_memory
 
-SUPPORTED = (
-    "vaecp reads and writes .csv, .tsv, .parquet, .npy, .npz, .mat, .tns, .tns.gz and .nc files"
-)
+SIGNS = {
+    "decimal": (".", ","),
+    "thousands": (".", ",", " ", "'"),
+    "separator": (",", ";", "\t", "|"),
+}
+"""What each sign of a text table may be."""
+
+
+MOST_NAMES = 20
+"""That an error lists."""
+MOST_EMPTY_ROWS = 1_000_000
+BYTES_OF_CELL = 16
+"""What a cell of a dense array takes while it is read, if it is a gap; more, if it is not."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller of `read` asked for."""
+    """What the caller of `read` asked for; see there."""
 
-    modes: tuple[str, ...] | None
-    value: str | None
-    variable: str | None
-    absent: Absent
-    duplicates: Duplicates
+    modes: tuple[str, ...] | None = None
+    value: str | None = None
+    variable: str | None = None
+    absent: Absent = "unknown"
+    duplicates: Duplicates = "error"
     wide: str | None = None
+    missing: tuple[str, ...] = ()
+    header: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    date_format: str | None = None
 
-    def refuse_wide(self, path: Path) -> None:
-        if self.wide is not None:
+    def __post_init__(self) -> None:
+        for option, signs in SIGNS.items():
+            if getattr(self, option) not in (None, *signs):
+                raise FormatError(
+                    f"{option} is {getattr(self, option)!r}: use one of {' '.join(map(repr, signs))}."
+                )
+        if self.decimal is not None and self.decimal == self.thousands:
             raise FormatError(
-                f"{path}: wide is {self.wide!r}, but only tables have a header to take labels "
-                "from: leave it out."
+                f"decimal and thousands are both {self.decimal!r}: they have to differ."
             )
+
+    def refuse(self, path: Path, options: Iterable[str], holder: str) -> None:
+        """Refuse options that mean nothing for a kind of file."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise FormatError(
+                    f"{path}: {option} is {getattr(self, option)!r}, but only {holder}: leave it "
+                    "out."
+                )
 
     def refuse_value(self, path: Path) -> None:
         if self.value is not None:
@@ -51,7 +87,12 @@ class Request:
             )
 
     def settle(self, listed: Observations, unknown: np.ndarray | None = None) -> Observations:
-        """Apply `duplicates` and `absent` to entries that came as a list of coordinates."""
+        """Apply `duplicates`, `missing` and `absent` to a list of coordinates."""
+        missing = np.isin(listed.values, sentinels(self.missing))
+        if missing.any():
+            parts = [] if unknown is None else [unknown]
+            unknown = np.concatenate([*parts, listed.indices[missing]])
+            listed = listed.take(~missing)
         settled = listed.settle_duplicates(self.duplicates)
         return settled if self.absent == "unknown" else settled.with_absent_zero(unknown)
 
@@ -71,10 +112,13 @@ class Filled(Protocol):
     def observed(self) -> Any: ...
     def interval(self) -> tuple[Any, Any]: ...
     def to_frame(self) -> Any: ...
+    def at(self, indices: np.ndarray) -> Prediction: ...
+    @property
+    def coverage(self) -> float: ...
 
 
-RESULTS = ("observed", "value", "mean", "std", "low", "high")
-"""What a completion says of each entry; no mode of a table may be called so."""
+RESULTS = ("value", "observed", "mean", "std", "low", "high")
+"""What a completion says of each entry."""
 
 
 def named_arrays(completion: Filled) -> dict[str, np.ndarray]:
@@ -102,11 +146,17 @@ def damaged_means(path: Path, kind: str) -> Iterator[None]:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise FormatError(
             f"{path}: is truncated or is not {kind} ({reason.rstrip('.')}): write it again, or "
-            f"give it the suffix of its kind; {SUPPORTED}."
+            f"give it the suffix of its kind; {supported()}."
         ) from error
 
 
-def choose(path: Path, candidates: Sequence[str], every: Sequence[str], request: Request) -> str:
+def choose(
+    path: Path,
+    candidates: Sequence[str],
+    every: Sequence[str],
+    request: Request,
+    what: str = "arrays have two or more modes",
+) -> str:
     """Return the name of the one array to read, or list the names to choose from."""
     if request.variable is not None:
         if request.variable not in every:
@@ -121,13 +171,49 @@ def choose(path: Path, candidates: Sequence[str], every: Sequence[str], request:
             f"{path}: no array of numbers has two or more modes: it has {_listed(every)}."
         )
     raise FormatError(
-        f"{path}: {len(candidates)} arrays have two or more modes ({_listed(candidates)}): choose "
+        f"{path}: {len(candidates)} {what} ({_listed(candidates)}): choose "
         f"one with variable={candidates[0]!r} (--variable {candidates[0]})."
     )
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names)) or "nothing"
+    shown = [f"{name!r:.80}" for name in names[:MOST_NAMES]]
+    more = [f"and {len(names) - len(shown):,} more"] if len(names) > len(shown) else []
+    return ", ".join(shown + more) or "nothing"
+
+
+# ---- sizes that a file declares --------------------------------------------------------
+
+
+def refuse_vast(path: Path, shape: Sequence[int]) -> None:
+    """Refuse a dense array that would not fit in memory."""
+    refuse_beyond_memory(path, BYTES_OF_CELL * float(np.prod([float(size) for size in shape])))
+
+
+def refuse_empty_rows(path: Path, shape: Sequence[int], n_entries: int) -> None:
+    """Refuse modes that are far larger than entries could fill: rows take memory, and time."""
+    most = max(MOST_EMPTY_ROWS, 10 * n_entries)
+    for mode, size in enumerate(shape):
+        if size > most:
+            raise FormatError(
+                f"{path}: mode {mode + 1} has {size:,} rows for {n_entries:,} entries: a list of "
+                f"coordinates may have {most:,}; number its rows without holes, or keep them as "
+                "labels in a .csv or .parquet file."
+            )
+
+
+def sizes_of(array: Any, name: str, path: Path) -> tuple[int, ...]:
+    """Return the sizes of modes that a variable of a file holds."""
+    sizes = np.ravel(np.asarray(array))
+    if sizes.dtype.kind not in "iuf" or not len(sizes) or not np.all(sizes == np.floor(sizes)):
+        raise FormatError(f"{path}: {name} holds {_shown(sizes)}: it must hold the sizes of modes.")
+    if not (sizes.min() >= 1 and sizes.max() < 2**53):
+        raise FormatError(f"{path}: {name} holds {_shown(sizes)}: sizes are integers from 1.")
+    return tuple(int(size) for size in sizes)
+
+
+def _shown(array: np.ndarray) -> str:
+    return f"{array[:5].tolist()!s:.100}"
 
 
 # ---- labels and names beside an array --------------------------------------------------
@@ -159,15 +245,29 @@ def label_arrays(observations: Observations, path: Path) -> dict[str, np.ndarray
 def described(arrays: Mapping[str, np.ndarray], n_modes: int, request: Request) -> dict[str, Any]:
     """Return the names and labels that stand beside a tensor, as arguments of Observations."""
     result: dict[str, Any] = {"mode_names": request.modes or ()}
-    names = np.ravel(arrays.get("mode_names", ()))
-    if not request.modes and names.dtype.kind == "U" and len(names) == n_modes:
-        result["mode_names"] = tuple(map(str, names))
-    if "value_name" in arrays and arrays["value_name"].dtype.kind == "U":
-        result["value_name"] = str(np.ravel(arrays["value_name"])[0])
-    labels = [arrays.get(f"labels_{mode}") for mode in range(n_modes)]
-    if all(label is not None for label in labels):
-        result["labels"] = tuple(np.ravel(np.asarray(label)) for label in labels)
+    names = _texts(arrays.get("mode_names"))
+    if not request.modes and len(names) == n_modes:
+        result["mode_names"] = names
+    if value_names := _texts(arrays.get("value_name")):
+        result["value_name"] = value_names[0]
+    keys = [f"labels_{mode}" for mode in range(n_modes)]
+    if all(key in arrays for key in keys):
+        result["labels"] = tuple(_labels(arrays[key], key) for key in keys)
     return result
+
+
+def _texts(array: Any) -> tuple[str, ...]:
+    names = np.ravel(np.asarray(array))
+    return tuple(map(str, names)) if names.dtype.kind == "U" else ()
+
+
+def _labels(array: Any, name: str) -> np.ndarray:
+    labels = np.ravel(np.asarray(array))
+    if labels.dtype.kind not in "iufbUM" or pd.isna(labels).any():
+        raise ObservationError(
+            f"{name} holds {_shown(labels)}: use one number, text or date per row of the mode."
+        )
+    return labels
 
 
 def refuse_labels(observations: Observations, path: Path, kind: str) -> None:
@@ -182,7 +282,7 @@ def refuse_labels(observations: Observations, path: Path, kind: str) -> None:
 
 def dense(observations: Observations, path: Path) -> np.ndarray:
     """Return the dense array, or refuse repeated entries, which it cannot hold."""
-    if len(np.unique(observations.indices, axis=0)) < len(observations):
+    if len(distinct_cells(observations.indices, observations.shape)[0]) < len(observations):
         raise FormatError(
             f"{path}: some entries are listed more than once, which a dense array cannot hold: "
             "average them first, or use .npz, .tns, .csv or .parquet."

@@ -7,6 +7,7 @@ the modes; without it each mode is as large as its largest coordinate.
 from __future__ import annotations
 
 import gzip
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +16,24 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from vaecp.data.cells import coordinates
+from vaecp.data.checks import MAX_MODES
+from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
-from vaecp.formats.common import Filled, Request, damaged_means, named_arrays, refuse_labels
-from vaecp.observations import Observations
+from vaecp.formats.common import (
+    Filled,
+    Request,
+    damaged_means,
+    named_arrays,
+    refuse_empty_rows,
+    refuse_labels,
+)
+from vaecp.runtime.memory import available_memory, refuse_beyond_memory
 
-_SHAPE = re.compile(r"#\s*shape:\s*(\d+(?:\s+\d+)*)\s*")
+_SHAPE = re.compile(r"#\s*shape:\s*([1-9]\d{0,17}(?:\s+[1-9]\d{0,17})*)\s*")
 _CHUNK = 1_000_000
+COPIES = 4
+"""Of the text of a file, that the memory must have room for."""
 
 
 def check_installed(suffix: str) -> None:
@@ -31,28 +44,32 @@ def read(path: Path, request: Request) -> Observations:
     """Read a file of this kind; see the module."""
     request.refuse_value(path)
     request.refuse_variable(path)
+    refuse_beyond_memory(path, COPIES * path.stat().st_size)
     with damaged_means(path, "a FROSTT .tns file"):
-        shape = _shape_comment(path)
-        table = pd.read_csv(
-            path,
-            sep=r"\s+",
-            comment="#",
-            header=None,
-            dtype=str,
-            keep_default_na=False,
-            compression="gzip" if path.suffix.lower() == ".gz" else None,
+        with _open_to_read(path) as file:
+            shape = _shape_comment(file)
+        with _open_to_read(path) as file:
+            table = pd.read_csv(
+                file, sep=r"\s+", comment="#", header=None, dtype=str, keep_default_na=False
+            )
+    n_modes = table.shape[1] - 1
+    if not 2 <= n_modes <= MAX_MODES:
+        raise FormatError(
+            f"{path}: its lines have {n_modes + 1} column(s), such as {_first_line(table)!r:.80}: a "
+            f".tns file has a coordinate for each of 2 to {MAX_MODES} modes, and then the value, "
+            "with spaces between them."
         )
-    indices = np.stack(
-        [_coordinates(table[mode], mode, path) for mode in range(table.shape[1] - 1)], axis=1
-    )
-    values = _values(table[table.shape[1] - 1], path)
+    if shape is not None and len(shape) != n_modes:
+        raise FormatError(
+            f"{path}: its comment names the sizes of {len(shape)} modes, but its lines have "
+            f"{n_modes} coordinates: mend the comment, or remove it."
+        )
+    indices = np.stack([_coordinates(table[mode], mode, path) for mode in range(n_modes)], axis=1)
+    values = _values(table[n_modes], path)
     known = ~np.isnan(values)
-    listed = Observations(
-        indices[known],
-        values[known],
-        shape or tuple((indices.max(axis=0) + 1).tolist()),
-        request.modes or (),
-    )
+    shape = shape or tuple((indices.max(axis=0) + 1).tolist())
+    refuse_empty_rows(path, shape, len(values))
+    listed = Observations(indices[known], values[known], shape, request.modes or ())
     return request.settle(listed, indices[~known])
 
 
@@ -81,8 +98,7 @@ def write_completion(completion: Filled, path: Path, shown: Path) -> None:
         file.write("# coordinates from 1, then mean, std, low, high\n")
         for start in range(0, len(columns), _CHUNK):
             rows = np.arange(start, min(start + _CHUNK, len(columns)))
-            indices = np.stack(np.unravel_index(rows, observations.shape), axis=1)
-            _write_rows(file, indices, columns[rows])
+            _write_rows(file, coordinates(rows, observations.shape), columns[rows])
 
 
 def _write_rows(file: IO[str], indices: np.ndarray, columns: np.ndarray) -> None:
@@ -102,6 +118,38 @@ def _open(path: Path, mode: str) -> IO[str]:
     return opener(path, mode, encoding="utf-8")  # type: ignore[return-value]
 
 
+def _open_to_read(path: Path) -> IO[str]:
+    """Open a file; a compressed one ends where its text would take more memory than there is."""
+    if path.suffix.lower() != ".gz":
+        return path.open(encoding="utf-8")
+    limited = _Limited(path, available_memory() // COPIES)
+    return io.TextIOWrapper(io.BufferedReader(limited), encoding="utf-8")
+
+
+class _Limited(io.RawIOBase):
+    """The contents of a compressed file, up to a limit: a small one can hold any number of zeros."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path, self.left = path, limit
+        self.file = gzip.GzipFile(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n_read = self.file.readinto(buffer)
+        self.left -= n_read
+        if self.left < 0:
+            raise FormatError(
+                f"{self.path}: holds more text than there is memory for: write a smaller part of it."
+            )
+        return n_read
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
 def _leading_comments(file: IO[str]) -> Iterator[str]:
     for line in file:
         if not line.startswith("#"):
@@ -109,12 +157,15 @@ def _leading_comments(file: IO[str]) -> Iterator[str]:
         yield line
 
 
-def _shape_comment(path: Path) -> tuple[int, ...] | None:
-    with _open(path, "rt") as file:
-        for line in _leading_comments(file):
-            if found := _SHAPE.fullmatch(line.rstrip("\n")):
-                return tuple(int(size) for size in found[1].split())
+def _shape_comment(file: IO[str]) -> tuple[int, ...] | None:
+    for line in _leading_comments(file):
+        if found := _SHAPE.fullmatch(line.rstrip("\n")):
+            return tuple(int(size) for size in found[1].split())
     return None
+
+
+def _first_line(table: pd.DataFrame) -> str:
+    return " ".join(table.iloc[0].astype(str).tolist()) if len(table) else ""
 
 
 def _coordinates(column: Any, mode: int, path: Path) -> np.ndarray:

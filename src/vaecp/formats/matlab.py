@@ -1,34 +1,37 @@
-"""MATLAB files of version 5 (`save -v7` or older).
+"""MATLAB files: version 5 (`save -v7` or older), and version 7.3, which is HDF5.
 
-Written here, a file holds the dense array `X` (NaN where unknown), `labels_0`,
-`labels_1` ..., `mode_names` and `value_name`. Chemometric files often hold a tensor
-unfolded to a matrix, and its sizes in `DimX`: where `DimX` multiplies to the size of the
-chosen matrix, the matrix is folded back in Fortran order, the first mode running fastest.
+Written here, a file is of version 5 and holds the dense array `X` (NaN where unknown),
+`labels_0`, `labels_1` ..., `mode_names` and `value_name`. What other programs put beside an array
+is read as `matlab_structs` says. Of several arrays the one of the most modes is taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats.common import (
     Filled,
     Request,
     choose,
-    damaged_means,
     dense,
     described,
     is_reserved,
     is_text,
     label_arrays,
     named_arrays,
+    sizes_of,
 )
-from vaecp.observations import Observations
+from vaecp.formats.matlab_structs import Tensor, as_texts, is_numeric, most_modes, tensors
+from vaecp.formats.matlab_variables import variables
 
-HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+DIMX = "DimX"
 
 
 def check_installed(suffix: str) -> None:
@@ -38,21 +41,54 @@ def check_installed(suffix: str) -> None:
 def read(path: Path, request: Request) -> Observations:
     """Read a file of this kind; see the module."""
     request.refuse_value(path)
-    arrays = _load(path)
-    tensors = [
-        name for name, array in arrays.items() if _is_numeric(array) and not is_reserved(name)
-    ]
+    found = _with_texts(variables(path))
+    if DIMX in found:
+        sizes_of(found[DIMX], DIMX, path)
+    known = tensors(
+        {name: value for name, value in found.items() if name == DIMX or not is_reserved(name)}
+    )
+    name = _chosen(path, found, known, request)
+    if name in known:
+        tensor = known[name]
+    else:
+        array = found.get(name)
+        if not is_numeric(array):
+            raise FormatError(
+                f"{path}: variable {name!r} is {_kind_of(array)}, not a full array of numbers: save "
+                "it as one (cell2mat, full), or name another variable."
+            )
+        tensor = Tensor(array, (None,) * array.ndim, (None,) * array.ndim)
+    stated = tensor.described()
+    stated |= {
+        key: part for key, part in described(found, tensor.array.ndim, request).items() if part
+    }
+    return Observations.from_array(stated.pop("array"), **stated)
+
+
+def _with_texts(found: dict[str, Any]) -> dict[str, Any]:
+    """Take labels and names out of the cells that hold one text each."""
+    cells = {
+        name: as_texts(value)
+        for name, value in found.items()
+        if is_reserved(name) and isinstance(value, np.ndarray) and value.dtype.kind == "O"
+    }
+    return found | {name: np.array(texts) for name, texts in cells.items() if texts}
+
+
+def _chosen(path: Path, found: dict[str, Any], known: dict[str, Tensor], request: Request) -> str:
+    """Return the name of the one tensor to read; one in a struct is called by both names."""
+    if request.variable is not None:
+        inside = [name for name in known if name.startswith(f"{request.variable}.")]
+        if request.variable not in known and inside:
+            return choose(path, _most(known, inside), list(known), replace(request, variable=None))
+        return choose(path, [], [*found, *known], request)
     # MATLAB has no vectors: 1 x n is one, unless there is nothing else to read.
-    wide = [name for name in tensors if sum(size > 1 for size in arrays[name].shape) >= 2]
-    name = choose(path, wide or tensors, list(arrays), request)
-    array = arrays[name]
-    if not _is_numeric(array):
-        raise FormatError(
-            f"{path}: variable {name!r} is {_kind_of(array)}, not a full array of numbers: save "
-            "it as one (cell2mat, full), or name another variable."
-        )
-    array = _folded(array, arrays.get("DimX"))
-    return Observations.from_array(array, **described(arrays, array.ndim, request))
+    vectors = [name for name, value in found.items() if is_numeric(value) and not is_reserved(name)]
+    return choose(path, most_modes(known) or vectors, list(found), request)
+
+
+def _most(known: dict[str, Tensor], names: list[str]) -> list[str]:
+    return most_modes({name: known[name] for name in names})
 
 
 def write(observations: Observations, path: Path, shown: Path) -> None:
@@ -68,27 +104,6 @@ def check_completion(observations: Observations, shown: Path) -> None:
 def write_completion(completion: Filled, path: Path, shown: Path) -> None:
     """Write every entry of a completion to `path`; errors speak of `shown`."""
     _save(path, named_arrays(completion), completion.observations, shown)
-
-
-def _load(path: Path) -> dict[str, Any]:
-    from scipy.io import loadmat
-
-    with path.open("rb") as file:
-        head = file.read(1024)
-    if head[:8] == HDF5_SIGNATURE or head[512:520] == HDF5_SIGNATURE:
-        raise FormatError(
-            f"{path}: is a MATLAB v7.3 (HDF5) file, which is not read: save it in MATLAB with "
-            "save(name, 'X', '-v7')."
-        )
-    with damaged_means(path, "a MATLAB v5 file"):
-        loaded = loadmat(path)
-    return {
-        name: np.char.rstrip(array)
-        if getattr(array, "dtype", None) and array.dtype.kind == "U"
-        else array
-        for name, array in loaded.items()
-        if not name.startswith("__")
-    }
 
 
 def _save(
@@ -121,18 +136,9 @@ def _check_text(texts: np.ndarray, name: str, shown: Path) -> None:
             )
 
 
-def _is_numeric(array: Any) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype.kind in "iufbc"
-
-
-def _kind_of(array: Any) -> str:
-    if not isinstance(array, np.ndarray):
+def _kind_of(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "a struct"
+    if not isinstance(value, np.ndarray):
         return "sparse or an object"
-    return "text" if array.dtype.kind == "U" else "a cell, a struct or an object"
-
-
-def _folded(array: np.ndarray, sizes: Any) -> np.ndarray:
-    if array.ndim != 2 or not _is_numeric(sizes):
-        return array
-    shape = tuple(int(size) for size in np.ravel(sizes))
-    return array.reshape(shape, order="F") if np.prod(shape) == array.size else array
+    return "text" if value.dtype.kind == "U" else "a cell"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
-from vaecp.extras import require
 from vaecp.formats.common import (
     RESULTS,
     Filled,
@@ -17,8 +17,14 @@ from vaecp.formats.common import (
     dense,
     is_text,
     named_arrays,
+    refuse_vast,
 )
-from vaecp.observations import Observations
+from vaecp.formats.hdf5 import refuse_endless_heaps
+from vaecp.runtime.extras import require
+from vaecp.runtime.memory import refuse_beyond_memory
+
+MOST_VARIABLES = 1_000
+BYTES_OF_LABEL = 64
 
 
 def check_installed(suffix: str) -> Any:
@@ -35,26 +41,60 @@ def read(path: Path, request: Request) -> Observations:
     with path.open("rb") as file:
         classic = file.read(3) == b"CDF"
     xarray = require("xarray", "netcdf", "a .nc file") if classic else check_installed(path.suffix)
-    with (
-        damaged_means(path, "a NetCDF file"),
-        xarray.open_dataset(path, engine="scipy" if classic else "h5netcdf") as opened,
-    ):
-        dataset = opened.load()
+    with damaged_means(path, "a NetCDF file"):
+        shapes = _shapes_of_classic(path) if classic else _shapes_of_hdf5(path)
+        _refuse_many(path, shapes)
+        with xarray.open_dataset(path, engine="scipy" if classic else "h5netcdf") as dataset:
+            array = _chosen(dataset, path, request).load()
+    if request.modes:
+        if len(request.modes) != array.ndim:
+            raise FormatError(
+                f"{path}: modes names {len(request.modes)} axes, but variable {array.name!r} has "
+                f"{array.ndim} ({', '.join(map(str, array.dims))}): name each of them."
+            )
+        array = array.rename(dict(zip(array.dims, request.modes, strict=True)))
+    return Observations.from_array(array)
+
+
+def _shapes_of_classic(path: Path) -> list[tuple[int, ...]]:
+    from scipy.io import netcdf_file
+
+    with netcdf_file(path, mmap=False) as file:
+        return [tuple(variable.shape) for variable in file.variables.values()]
+
+
+def _shapes_of_hdf5(path: Path) -> list[tuple[int, ...]]:
+    import h5py
+
+    refuse_endless_heaps(path)
+    with h5py.File(path) as file:
+        found = (file[name] for name in file)
+        return [item.shape or () for item in found if isinstance(item, h5py.Dataset)]
+
+
+def _refuse_many(path: Path, shapes: list[tuple[int, ...]]) -> None:
+    """Refuse what would take long, or memory without end, when the file is opened.
+
+    Labels are read then, whichever variable is chosen.
+    """
+    if len(shapes) > MOST_VARIABLES:
+        raise FormatError(
+            f"{path}: holds {len(shapes):,} variables, and {MOST_VARIABLES:,} at most are looked "
+            "through: write the one that is meant to a file of its own."
+        )
+    labels = sum(float(shape[0]) for shape in shapes if len(shape) == 1)
+    refuse_beyond_memory(path, BYTES_OF_LABEL * labels)
+
+
+def _chosen(dataset: Any, path: Path, request: Request) -> Any:
     tensors = [
         str(name)
         for name, array in dataset.data_vars.items()
         if array.ndim >= 2 and array.dtype.kind in "iufb"
     ]
-    name = choose(path, tensors, [str(name) for name in dataset.variables], request)
-    array = dataset[name]
-    if request.modes:
-        if len(request.modes) != array.ndim:
-            raise FormatError(
-                f"{path}: modes names {len(request.modes)} axes, but variable {name!r} has "
-                f"{array.ndim} ({', '.join(map(str, array.dims))}): name each of them."
-            )
-        array = array.rename(dict(zip(array.dims, request.modes, strict=True)))
-    return Observations.from_array(array)
+    array = dataset[choose(path, tensors, [str(name) for name in dataset.variables], request)]
+    refuse_vast(path, array.shape)
+    return array
 
 
 def write(observations: Observations, path: Path, shown: Path) -> None:
@@ -77,7 +117,9 @@ def _save(arrays: dict[str, Any], observations: Observations, path: Path, shown:
     coords = _coords(arrays, observations, shown)
     dims = observations.mode_names
     variables = {name: (dims, array) for name, array in arrays.items()}
-    xarray.Dataset(variables, coords).to_netcdf(path, engine="h5netcdf")
+    # In memory first: on a full disk the HDF5 library complains of every object that it closes.
+    content = xarray.Dataset(variables, coords).to_netcdf(engine="h5netcdf")
+    path.write_bytes(content)
 
 
 def _coords(arrays: Iterable[str], observations: Observations, shown: Path) -> dict[str, Any]:

@@ -1,74 +1,80 @@
 """The shell that all methods share: labels in, predictions out, scikit-learn's protocol.
 
-A method writes `_fit_standardised`: from standardised `Observations` to a `Fitted`, an
-immutable record of arrays that can predict at coordinates. Everything else is here.
+A method writes `_fit`: from scaled `Observations` to a `FitResult`, which holds a `Fitted`, an
+immutable record of arrays that can predict at coordinates, and how the fit went. Everything else
+is here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from sklearn.utils.validation import validate_data as check_names_and_width
 
-from vaecp.errors import ObservationError
-from vaecp.labels import UNSEEN, columns_of, lookup
-from vaecp.observations import Observations, Standardiser, default_mode_names
-from vaecp.prediction import Prediction
+from vaecp.data.labels import UNSEEN, columns_of, joined, lookup
+from vaecp.data.observations import Observations, default_mode_names
+from vaecp.data.prediction import Prediction
+from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
+from vaecp.errors import ObservationError, UnsupportedError
+from vaecp.models.bounds import Bounds
+from vaecp.models.checks import (
+    check_at_least,
+    check_enough,
+    checked_predictions,
+    checked_values,
+    feature_names,
+)
+from vaecp.models.fitted import Diagnostics, FitResult, Fitted
+from vaecp.models.joining import Joining
+from vaecp.runtime.warning import warn_user
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted(ABC):
-    """What a method learned, in standardised units.
-
-    Fields are NumPy arrays, tuples of them, dictionaries of them, or plain numbers and
-    texts, so that any fitted model can be written to a file without code. Tables of rows
-    have one row more than the mode has labels: the last stands for an unseen label, so
-    that the index -1 finds it.
-    """
-
-    @abstractmethod
-    def predict(self, indices: np.ndarray) -> Prediction:
-        """Predict entries at (n, D) coordinates; -1 is a label not seen in training."""
-
-    @property
-    @abstractmethod
-    def factors(self) -> tuple[np.ndarray, ...]:
-        """Return the learned rows per mode, without the row for unseen labels."""
-
-    def predict_mean(self, indices: np.ndarray) -> np.ndarray:
-        """Return the means of `predict`, to the bit; override where they are cheaper alone."""
-        return self.predict(indices).mean
-
-    def knows_empty_rows(self, mode: int) -> bool:
-        """Whether rows of a mode are known from others, though no entry of theirs was observed."""
-        return False
-
-    def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
-        """Draw n values of each entry; methods that know how entries vary together override."""
-        return self.predict(indices).sample(n, random)
+def _has_classes(model: Any) -> bool:
+    """Whether the values of a fit are classes; scikit-learn asks by looking for a method."""
+    fitted = getattr(model, "fitted_", None)
+    return fitted is not None and fitted.classes is not None
 
 
 class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     """Fills the gaps of a tensor from its observed entries.
 
     X has one column of labels per mode, of any hashable kind; y has the values. Values are
-    standardised by the training entries, and predictions are in the units of y.
+    scaled by the training entries, and predictions are in the units of y. A prediction far outside
+    the observed values is drawn back to their mean (see `vaecp.models.bounds`).
     """
 
     fitted_type: ClassVar[type[Fitted]]
+    scaling_type: ClassVar[type[Scaling]] = Standardiser
+    """What `_scaling` returns: model files are read with it."""
     fitted_: Any
+    scaling_: Scaling
+    bounds_: tuple[float, ...]
+    diagnostics_: Diagnostics
+    folded_rows_: tuple[np.ndarray, ...]
+    """Per mode, which rows were folded in; there is none right after a fit."""
     random_state: Any
 
     @abstractmethod
-    def _fit_standardised(self, observations: Observations, random: np.random.Generator) -> Fitted:
-        """Learn from observations whose values have mean 0 and variance 1."""
+    def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
+        """Learn from observations whose values are scaled: mean 0, variance 1 by default.
+
+        It sets no attributes: those of an earlier fit stay until a new one has succeeded.
+        """
+
+    def _scaling(self, observations: Observations) -> Scaling:
+        """Return how values are scaled; methods that centre or scale otherwise override it."""
+        return Standardiser.of(observations.values)
 
     def _on_device(self) -> AbstractContextManager:
         """Where predictions are computed; methods with a `device` override it."""
@@ -77,39 +83,43 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the entries with labels X (one column per mode) and values y."""
         columns = columns_of(X)
-        _check_enough(columns)
-        check_names_and_width(self, X, skip_check_array=True)
-        values = _checked_values(y)
+        check_enough(columns)
+        names = feature_names(X)
+        values = checked_values(y)
         check_consistent_length(columns[0], values)
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        return self._learn(Observations.from_keys(X, values, names))
+        return self._learn(Observations.from_keys(X, values, names), names)
 
     def fit_tensor(self, observations: Observations) -> Self:
         """Learn from `Observations`, whose labels are encoded already."""
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        if observations.mode_names != default_mode_names(observations.n_modes):
-            self.feature_names_in_ = np.array(observations.mode_names, dtype=object)
-        return self._learn(observations)
+        return self._learn(observations, own_names(observations))
 
-    def _learn(self, observations: Observations) -> Self:
-        standardiser, standardised, random = self._prepared(observations)
-        return self._take_over(
-            observations, standardiser, self._fit_standardised(standardised, random)
-        )
+    def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
+        scaling, scaled, random = self._prepared(observations)
+        return self._take_over(observations, scaling, self._fit(scaled, random), names)
 
     def _prepared(
         self, observations: Observations
-    ) -> tuple[Standardiser, Observations, np.random.Generator]:
-        standardiser = Standardiser.of(observations.values)
-        standardised = observations.with_values(standardiser.apply(observations.values))
-        seed = check_random_state(self.random_state).randint(2**31)
-        return standardiser, standardised, np.random.default_rng(seed)
+    ) -> tuple[Scaling, Observations, np.random.Generator]:
+        scaling = self._scaling(observations)
+        scaled = observations.with_values(scaling.apply(observations.values, observations.indices))
+        return scaling, scaled, self._random()
+
+    def _random(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
     def _take_over(
-        self, observations: Observations, standardiser: Standardiser, fitted: Fitted
+        self,
+        observations: Observations,
+        scaling: Scaling,
+        result: FitResult,
+        names: Sequence[str],
     ) -> Self:
         """Take over what was learned, all at once: a fit that fails leaves an earlier one."""
+        fitted = result.fitted
+        vars(self).pop("feature_names_in_", None)
+        vars(self).pop("folded_rows_", None)
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = observations.n_modes
         self.mode_names_ = observations.mode_names
         self.labels_ = observations.labels
@@ -120,9 +130,96 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
                 zip(observations.indices.T, observations.shape, strict=True)
             )
         )
-        self.standardiser_ = standardiser
+        self.scaling_ = scaling
+        scaled = scaling.apply(observations.values, observations.indices)
+        self.bounds_ = tuple(Bounds.of(scaled))
+        self.diagnostics_ = result.diagnostics
         self.fitted_ = fitted
+        if result.diagnostics.warning:
+            warn_user(f"{type(self).__name__} {result.diagnostics.warning}", ConvergenceWarning)
         return self
+
+    # ---- rows that arrive later --------------------------------------------------------
+
+    def fold_in(self, X: Any, y: Any) -> Self:
+        """Return a model that also knows the new labels in X; this one stays as it is.
+
+        The rows of new labels are inferred from their entries, with all that was learned held:
+        the cost is that of the new entries, and the training entries are not needed. Entries
+        whose labels are all known say nothing about new rows, and are left out.
+
+        Examples
+        --------
+        >>> from vaecp import CPALS
+        >>> keys = [(i, j) for i in "abcdef" for j in range(5)]
+        >>> values = [(2 + "abcdef".index(i)) * (1 + j) for i, j in keys]
+        >>> model = CPALS(rank=1, random_state=0).fit(keys, values)
+        >>> grown = model.fold_in([("new", 0), ("new", 1)], [3.0, 6.0])
+        >>> round(float(grown.predict([("new", 4)])[0]), 1)
+        15.0
+        """
+        joining, scaling = self._joining(X, y)
+        kept = joining.about_new_rows
+        joining = replace(joining, indices=joining.indices[kept], values=joining.values[kept])
+        with self._on_device():
+            model = self._grown(joining, scaling, self.fitted_.fold_in(joining))
+        before = getattr(model, "folded_rows_", tuple(np.zeros(n, bool) for n in joining.shape))
+        model.folded_rows_ = tuple(
+            rows | (source < 0) & observed
+            for rows, source, observed in zip(
+                before, joining.sources, model.observed_rows_, strict=True
+            )
+        )
+        return model
+
+    def _joining(self, X: Any, y: Any) -> tuple[Joining, Scaling]:
+        """Find the rows of entries, old and new."""
+        check_is_fitted(self)
+        if self.fitted_type.fold_in is Fitted.fold_in:
+            raise _cannot_fold_in(type(self).__name__)
+        columns = columns_of(X)
+        check_names_and_width(self, X, reset=False, skip_check_array=True)
+        check_enough(columns)
+        values = checked_values(y)
+        check_consistent_length(columns[0], values)
+        codes, labels, places = zip(
+            *map(joined, self.labels_, columns, self.mode_names_), strict=True
+        )
+        sources = tuple(np.full(len(each), UNSEEN) for each in labels)
+        for source, place, observed in zip(sources, places, self.observed_rows_, strict=True):
+            source[place] = np.where(observed, np.arange(len(place)), UNSEEN)
+        indices = np.stack(codes, axis=1)
+        scaling = self.scaling_.grown(sources)
+        scaled = scaling.apply(values, indices)
+        self._check_kind(values, scaled)
+        return Joining(indices, scaled, sources, places, labels), scaling
+
+    def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
+        classes = self.fitted_.classes
+        wrong = ~np.isfinite(scaled) if classes is None else ~np.isin(values, classes)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            rule = "the values that the model was fitted to"
+            if classes is not None:
+                rule = f"{rule}: {', '.join(f'{each:g}' for each in classes)}"
+            raise ObservationError(f"y[{row}] is {values[row]:g}, which is none of {rule}.")
+
+    def _grown(self, joining: Joining, scaling: Scaling, fitted: Fitted) -> Self:
+        """Return a copy of the model that knows the rows that joined."""
+        model = copy(self)
+        model.labels_ = joining.labels
+        model.scaling_ = scaling
+        model.fitted_ = fitted
+        model.observed_rows_ = tuple(
+            (source >= 0) | (np.bincount(column, minlength=len(source)) > 0)
+            for source, column in zip(joining.sources, joining.indices.T, strict=True)
+        )
+        model.bounds_ = tuple(Bounds(*self.bounds_).widened(joining.values))
+        folded = getattr(self, "folded_rows_", None)
+        if folded is not None:
+            modes = zip(folded, joining.sources, strict=True)
+            model.folded_rows_ = tuple(np.append(rows, False)[source] for rows, source in modes)
+        return model
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -135,33 +232,91 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def predict_at(self, indices: np.ndarray) -> Prediction:
         """Predict entries by coordinates; -1 stands for a label not seen in training."""
         check_is_fitted(self)
+        known = self._known(indices)
         with self._on_device():
-            return self.fitted_.predict(self._known(indices)).in_units_of(self.standardiser_)
+            found = self.fitted_.predict(known)
+        prediction = Bounds(*self.bounds_).bounded(found).in_units_of(self.scaling_, known)
+        for numbers in (prediction.mean, prediction.noise_std, prediction.ignorance_std):
+            checked_predictions(numbers)
+        return prediction
 
     def predictive(self, X: Any) -> Prediction:
         """Return the whole predictive distribution: mean, noise, ignorance, intervals."""
         return self.predict_at(self._indices_of(X))
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the mean of every entry in X, and with `return_std` its standard deviation."""
-        if return_std:
+    def predict(self, X: Any, return_std: bool = False, kind: str = "mean") -> Any:
+        """Return the mean of every entry in X, and with `return_std` its standard deviation.
+
+        `kind` asks for another point than the mean: "median", "mode", or "probabilities" of classes.
+        """
+        check_is_fitted(self)
+        if return_std or kind != "mean" or isinstance(self.scaling_, OwnUnits):
             prediction = self.predictive(X)
-            return prediction.mean, prediction.std
+            point = prediction.point(kind)
+            return (point, prediction.std) if return_std else point
         indices = self._indices_of(X)
         with self._on_device():
-            return self.standardiser_.invert(self.fitted_.predict_mean(indices))
+            means = self.fitted_.predict_mean(indices)
+        bounded = Bounds(*self.bounds_).bounded_means(means)
+        return checked_predictions(self.scaling_.invert(bounded, indices))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the central interval of this coverage."""
         return self.predictive(X).interval(coverage)
 
+    def quantile(self, X: Any, q: float) -> np.ndarray:
+        """Return the value below which each entry in X lies with probability q."""
+        if not 0 < q < 1:
+            raise ValueError(f"q is {q}: use a number between 0 and 1, such as 0.5.")
+        return self.predictive(X).quantile(q)
+
+    def cdf(self, X: Any, y: Any) -> np.ndarray:
+        """Return the probability that each entry in X is at most its y."""
+        return self.predictive(X).cdf(checked_values(y))
+
+    def log_prob(self, X: Any, y: Any) -> np.ndarray:
+        """Return the log of the predictive density (or probability) of y at each entry in X."""
+        return self.predictive(X).log_density(checked_values(y))
+
+    @available_if(_has_classes)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class, (entries, classes), where values are classes."""
+        return self.predictive(X).probabilities()
+
     def sample(self, X: Any, n: int = 100, random_state: int | None = None) -> np.ndarray:
         """Draw n values for every entry in X: an (n, entries) array."""
         indices = self._indices_of(X)
         check_at_least("n", n, 1)
+        random = np.random.default_rng(random_state)
         with self._on_device():
-            draws = self.fitted_.sample(indices, n, np.random.default_rng(random_state))
-        return self.standardiser_.invert(draws)
+            draws = self.fitted_.sample(indices, n, random)
+            found = self.fitted_.predict(indices)
+        bounds = Bounds(*self.bounds_)
+        outside = bounds.outside(found)
+        if outside.any():
+            draws[:, outside] = bounds.bounded(found).sample(n, random)[:, outside]
+        return checked_predictions(self.scaling_.invert(draws, indices))
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of steps of the fit."""
+        check_is_fitted(self)
+        return self.diagnostics_.n_iter
+
+    @property
+    def converged_(self) -> bool | None:
+        """Whether the fit ended because it changed no more; None where nothing tells."""
+        check_is_fitted(self)
+        return self.diagnostics_.converged
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The values that there can be, where these are few."""
+        check_is_fitted(self)
+        classes = self.fitted_.classes
+        if classes is None:
+            raise AttributeError("classes_: the values of this fit are no classes")
+        return classes
 
     @property
     def factors_(self) -> tuple[np.ndarray, ...]:
@@ -188,6 +343,12 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     def _known(self, indices: Any) -> np.ndarray:
         """Treat a row without any observed entry as what it is, a label not seen."""
         indices = np.array(indices)
+        n_modes = len(self.observed_rows_)
+        if indices.shape[1:] != (n_modes,) or indices.dtype.kind not in "iu":
+            raise ObservationError(
+                f"indices has shape {indices.shape} of {indices.dtype}: give integers in {n_modes} "
+                "columns, one per mode."
+            )
         for mode, observed in enumerate(self.observed_rows_):
             outside = (indices[:, mode] < UNSEEN) | (indices[:, mode] >= len(observed))
             if outside.any():
@@ -200,38 +361,21 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         return indices
 
 
-def check_at_least(name: str, value: Any, least: int) -> None:
-    """Refuse a count that is no integer or too small."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} is {value!r}: use an integer from {least}.")
+def _cannot_fold_in(name: str) -> UnsupportedError:
+    from vaecp.models.registry import methods
+
+    built = {other: method.load() for other, method in methods().items()}
+    able = [
+        other
+        for other, kind in built.items()
+        if isinstance(kind, type) and kind.fitted_type.fold_in is not Fitted.fold_in
+    ]
+    return UnsupportedError(
+        f"{name} cannot fold in new rows: fit again with them, or use {', '.join(able)}."
+    )
 
 
-def _check_enough(columns: list[np.ndarray]) -> None:
-    n_entries = len(columns[0]) if columns else 0
-    if len(columns) < 2:
-        raise ObservationError(
-            f"X has {len(columns)} feature(s) (shape=({n_entries}, {len(columns)})) while a minimum "
-            f"of 2 is required, n_features = {len(columns)}: give one column of labels per mode."
-        )
-    if not n_entries:
-        raise ObservationError(
-            f"Found array with 0 sample(s) (shape=(0, {len(columns)})) while a minimum of 1 is "
-            "required: give at least one observed entry."
-        )
-
-
-def _checked_values(y: Any) -> np.ndarray:
-    """Return y as finite float64, with scikit-learn's own words where it has them."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
-    values = column_or_1d(y, warn=True)
-    if np.iscomplexobj(values):
-        raise ObservationError("Complex data not supported: y is complex.")
-    values = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise ObservationError(
-            f"Input y contains NaN or infinity: y[{row}] is {values[row]}; leave unknown entries "
-            "out of X and y."
-        )
-    return values
+def own_names(observations: Observations) -> tuple[str, ...]:
+    """Return the names of the modes, if they were given."""
+    names = observations.mode_names
+    return () if names == default_mode_names(observations.n_modes) else names

@@ -1,0 +1,221 @@
+"""`vaecp compare`: the methods on a person's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vaecp.app.commands import suggestions
+from vaecp.app.commands.measuring import (
+    QUICK_RANKS,
+    command_for,
+    nothing_measured,
+    ranks_of,
+    read_entries,
+    save_plot,
+    settings_for,
+    tell,
+    told_failures,
+)
+from vaecp.app.commands.options import (
+    EFFORT,
+    Effort,
+    Printing,
+    Source,
+    Values,
+    likelihood_of,
+    resumable,
+)
+from vaecp.app.commands.printing import print_notes, text_of
+from vaecp.app.commands.reading import Reading, Text
+from vaecp.models import registry
+
+if TYPE_CHECKING:
+    from vaecp.data.observations import Observations
+    from vaecp.study.experiments import Verdict
+
+RANKS = (5, 10, 20, 40)
+SHOWN = (
+    "method",
+    "rank",
+    "median",
+    "lower_quartile",
+    "upper_quartile",
+    "nll",
+    "crps",
+    "coverage_90",
+    "seconds",
+)
+PRINTED = tuple(name for name in SHOWN if not name.endswith("quartile"))
+"""What fits on a narrow terminal."""
+COMPARE = """Examples:
+
+$ vaecp compare spectra.csv --quick
+
+$ vaecp compare spectra.csv --methods VAECP,CPALS,FBCP --repeats 5
+
+$ vaecp compare spectra.csv --gaps fibres:emission"""
+
+
+def _compared() -> list[str]:
+    return [name for name, method in registry.methods().items() if method.compared]
+
+
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Which methods, with commas: {', '.join(_compared())} by default.",
+        autocompletion=suggestions.methods,
+        rich_help_panel=EFFORT,
+    ),
+]
+Repeats = Annotated[
+    int | None, typer.Option(min=1, help="How many 80/20 splits: 10.", rich_help_panel=EFFORT)
+]
+Gaps = Annotated[
+    str,
+    typer.Option(
+        help="How hidden entries lie: scattered, fibres:MODE, slabs:MODE, blocks:MODE,MODE or "
+        "moved (as the gaps of INPUT, moved). MODE is a name, or a number from 0."
+    ),
+]
+
+
+def compare(
+    source: Source,
+    reading: Reading,
+    text: Text,
+    effort: Effort,
+    printing: Printing,
+    methods: Methods = None,
+    repeats: Repeats = None,
+    gaps: Gaps = "scattered",
+    values: Values = "auto",
+) -> None:
+    """Compare the methods on INPUT: hide entries, predict them, and name the best.
+
+    Every method chooses its rank by cross-validation on the entries that the first split leaves
+    visible, and keeps it for the other splits. Finished runs are kept in the output folder, and are
+    not made again.
+    """
+    from vaecp.runtime.extras import require
+    from vaecp.study import experiments
+
+    require("matplotlib", "plots", "the box plot")
+    quick = effort.quick
+    tried = ranks_of(effort, QUICK_RANKS if quick else RANKS)
+    own = effort.ranks is None
+    candidates = experiments.candidates(_names(methods), tried, settings_for(values), own_rank=own)
+    observations = read_entries(source, reading, text, printing)
+    notes = _real_numbers(observations, values, candidates)
+    print_notes(notes, printing)
+    case = experiments.Case(source.name, observations, candidates)
+    folder = effort.output or Path(f"{source.stem}-compare")
+    protocol = experiments.Protocol(
+        repeats=repeats or (3 if quick else 10),
+        folds=effort.n_folds,
+        gaps=_pattern(gaps, case.observations),
+        seed=effort.seed,
+    )
+    frame = _repeats(case, protocol, folder, effort, printing)
+    failed, table = told_failures(frame, printing), experiments.summarise(frame)
+    verdict = experiments.winner(frame)
+    if verdict is None:
+        raise nothing_measured(folder)
+    title = _title(source, protocol.repeats, quick)
+    of_classes = [name for name in ("auc", "brier") if table[name].notna().any()]
+    shown = table[[*SHOWN, *of_classes]]
+    _write(folder / "table.md", experiments.markdown(shown))
+    save_plot(_boxes(frame, title), folder / "rmse.png")
+    account = {
+        "input": source,
+        "table": shown.to_dict("records"),
+        "best": verdict.method,
+        "certainty": _certainty(verdict),
+        "command": command_for(
+            source, verdict.method, table["rank"].iloc[0], reading.words(text), values
+        ),
+        "notes": [*observations.notes, *notes],
+        "failures": failed,
+        "written": [folder / name for name in ("table.md", "rmse.png", "results.jsonl")],
+    }
+    columns = [*PRINTED, *of_classes]
+    printed = shown[columns].itertuples(index=False)
+    rows = [[text_of(cell) for cell in row] for row in printed]
+    headline = f"Best: {verdict.method} ({account['certainty']})."
+    tell(account, [name.replace("_", " ") for name in columns], rows, title, headline, printing)
+
+
+def _repeats(case: Any, protocol: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
+    """Make the folds and the repeats of every method, and return their rows."""
+    from vaecp.study import experiments
+
+    results = experiments.Results(folder)
+    with resumable(folder):
+        made = experiments.compare(
+            [case],
+            protocol,
+            results,
+            jobs=effort.n_jobs,
+            show=printing.for_people,
+            retry_failed=effort.retry_failed,
+        )
+    return results.frame(made.runs)
+
+
+def _names(methods: str | None) -> list[str]:
+    """Return the methods asked for, or all that are compared by default."""
+    if methods is None:
+        return _compared()
+    return list(dict.fromkeys(registry.find(name).name for name in methods.split(",")))
+
+
+def _pattern(gaps: str, observations: Observations) -> str:
+    """Return the pattern with its modes as numbers, or say before any run why it cannot be."""
+    import numpy as np
+
+    from vaecp.data.gaps import GapPattern, held_out
+
+    pattern = GapPattern.parse(gaps, mode_names=observations.mode_names)
+    held_out(pattern, observations, np.random.default_rng(0))
+    return str(pattern)
+
+
+def _title(source: Path, repeats: int, quick: bool) -> str:
+    splits = f"{repeats} split{'s' if repeats > 1 else ''}"
+    return f"{source.name}: RMSE of hidden entries, {splits}{', quick run' if quick else ''}"
+
+
+def _boxes(frame: Any, title: str) -> Any:
+    from vaecp.show.plots import plot_rmse_boxes
+    from vaecp.study.experiments.tables import repeats
+
+    ax = plot_rmse_boxes(repeats(frame))
+    ax.set_title(title)
+    return ax
+
+
+def _write(path: Path, text: str) -> None:
+    from vaecp.runtime.files import whole_file
+
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _real_numbers(observations: Observations, values: str, methods: Iterable[str]) -> list[str]:
+    """Say which methods take values for real numbers that VAECP may take for something else."""
+    from vaecp.models.vaecp.likelihoods.choice import plausible
+
+    names = plausible(observations.values).names if values == "auto" else (likelihood_of(values),)
+    others = [name for name in methods if name != "VAECP"]
+    if not others or names == ("gaussian",):
+        return []
+    return [f"{', '.join(others)} take all values for real numbers, whatever they are."]
+
+
+def _certainty(verdict: Verdict) -> str:
+    alone = verdict.method == verdict.rival
+    return "the only method that was measured" if alone else verdict.words

@@ -1,0 +1,280 @@
+"""`vaecp complete` and `vaecp fit`: from the entries of a file to the files that were asked for."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vaecp.app.commands.options import Printing
+from vaecp.app.commands.printing import (
+    as_json,
+    kept_warnings,
+    print_notes,
+    print_summary,
+    text_of,
+    working,
+)
+from vaecp.errors import FormatError
+
+if TYPE_CHECKING:
+    from vaecp.formats import Opened
+    from vaecp.models.base import TensorEstimator
+
+MOST_CELLS = 1_000_000
+"""Up to here every entry of the tensor is filled by default, listed or not."""
+
+
+class Cells(StrEnum):
+    """Which entries are written."""
+
+    all = "all"
+    listed = "listed"
+
+
+class Layout(StrEnum):
+    """How a table is written."""
+
+    input = "input"
+    long = "long"
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What is written where."""
+
+    source: Path
+    output: Path | None = None
+    model: Path | None = None
+    report: Path | None = None
+    cells: Cells | None = None
+    layout: Layout = Layout.input
+    coverage: float = 0.9
+    check: bool = True
+    code: str | None = None
+
+
+def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing) -> None:
+    """Fit, fill, write, and say what came out."""
+    from vaecp.formats import check_holds, write_completion
+
+    observations, output = opened.observations, Path(str(targets.output))
+    listing = opened.listing if targets.layout is Layout.input else None
+    cells, notes = chosen_cells(opened, targets)
+    check_holds(observations, output, listing)
+    notes = [*observations.notes, *notes]
+    print_notes(notes, printing)
+    started = time.perf_counter()
+    with kept_warnings(printing) as warned:
+        with working(f"Fitting {text_of(observations.shape)}", printing):
+            fitted = _fitted(model, opened, targets)
+            result, values = _filled(fitted, opened, cells, targets.coverage)
+            write_completion(result, output, listing, cells.value)
+        _write_report(fitted, opened, targets, printing)
+    account = _account(result, values, fitted)
+    hints = _hints(result, values)
+    print_notes(hints, printing)
+    summary = {
+        "input": targets.source,
+        "output": output,
+        "model": targets.model,
+        "report": targets.report,
+        **account,
+        "coverage": targets.coverage,
+        "cells": cells.value,
+        "seconds": round(time.perf_counter() - started, 2),
+        "notes": [*notes, *hints],
+        "warnings": warned,
+    }
+    _print_account(summary, printing)
+
+
+def fit(opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing) -> None:
+    """Fit, write the model, and say what it was fitted to."""
+    observations = opened.observations
+    print_notes(observations.notes, printing)
+    started = time.perf_counter()
+    fitting = working(f"Fitting {text_of(observations.shape)}", printing)
+    with kept_warnings(printing) as warned, fitting:
+        fitted = _fitted(model, opened, targets)
+    summary = {
+        "input": targets.source,
+        "model": targets.model,
+        **_sizes(observations, fitted),
+        "seconds": round(time.perf_counter() - started, 2),
+        "notes": observations.notes,
+        "warnings": warned,
+    }
+    _print_account(summary, printing)
+
+
+def chosen_cells(opened: Opened, targets: Targets) -> tuple[Cells, list[str]]:
+    """Return which entries are filled, and say so where that is not all of them."""
+    observations, listing = opened.observations, opened.listing
+    n_cells = observations.n_cells
+    chosen = targets.cells
+    if chosen is None:
+        vast = listing is not None and n_cells > MOST_CELLS
+        chosen = Cells.listed if vast else Cells.all
+    if chosen is Cells.all:
+        n_gaps = n_cells - _n_observed(observations)
+        nothing = (
+            "No entry is missing, so nothing is filled; mean, std and interval are those of the "
+            "fit. If a value means missing, name it, such as --missing -999."
+        )
+        return chosen, [] if n_gaps else [nothing]
+    _check_listed(opened, targets)
+    note = (
+        f"The tensor has {n_cells:,} entries, of which the table lists {len(opened.listing.rows):,}: "  # type: ignore[union-attr]
+        "only these are written. --cells all would write every one "
+        f"(about {_size(n_cells, opened, targets.source)})."
+    )
+    return chosen, [] if targets.cells is Cells.listed else [note]
+
+
+def _check_listed(opened: Opened, targets: Targets) -> None:
+    """Refuse to write listed entries where none is missing, or where nothing lists them."""
+    from vaecp.formats.registry import kind_of, listed
+
+    source, output = targets.source, targets.output
+    if opened.listing is None or targets.layout is Layout.long:
+        raise FormatError(f"{source}: --cells listed needs a table and its layout: leave it out.")
+    if output is not None and not kind_of(output).table:
+        raise FormatError(
+            f"{output}: {opened.observations.n_cells:,} entries are too many for an array: write "
+            f"those that are listed to {listed(tables_only=True, last='or')}."
+        )
+    if not opened.listing.n_gaps:
+        raise FormatError(
+            f"{source}: lists {len(opened.listing.rows):,} of {opened.observations.n_cells:,} "
+            "entries, none without a value: add a row with an empty value for each entry to fill; "
+            f"or run vaecp fit {source} -o MODEL, then vaecp predict MODEL QUERIES -o OUT."
+        )
+
+
+def _size(n_cells: int, opened: Opened, source: Path) -> str:
+    """Estimate the size of a table with every entry."""
+    n_rows = max(len(opened.observations), 1)
+    size = float(n_cells * (source.expanduser().stat().st_size / n_rows + 40))
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:,.0f} TB"
+
+
+def _fitted(model: TensorEstimator, opened: Opened, targets: Targets) -> TensorEstimator:
+    from vaecp.outcomes.store import save
+    from vaecp.runtime.progress import reporting, silenced
+
+    fitted = reporting(model).fit_tensor(opened.observations)
+    silenced(fitted)
+    if targets.model is not None:
+        save(fitted, targets.model)
+    return fitted
+
+
+def _filled(
+    fitted: TensorEstimator, opened: Opened, cells: Cells, coverage: float
+) -> tuple[Any, Any]:
+    """Return the completion, and the values of its entries, NaN at gaps."""
+    from vaecp.outcomes.completion import fill, fill_listed
+
+    observations, listing = opened.observations, opened.listing
+    if cells is Cells.all or listing is None:
+        return fill(fitted, observations, coverage), observations.to_array().ravel()
+    result = fill_listed(fitted, observations, listing.indices, coverage)
+    return result, listing.values.ravel()
+
+
+def _write_report(
+    fitted: TensorEstimator, opened: Opened, targets: Targets, printing: Printing
+) -> None:
+    if targets.report is None:
+        return
+    from vaecp.show.report import model_report
+
+    page, check = targets.report, targets.check
+    with working(f"Checking for {page}" if check else f"Writing {page}", printing):
+        settings = {"check": check, "coverage": targets.coverage, "source": targets.code}
+        model_report(fitted, page, opened.observations, **settings)
+
+
+def _n_observed(observations: Any) -> int:
+    from vaecp.data.cells import distinct_cells
+
+    return len(distinct_cells(observations.indices, observations.shape)[0])
+
+
+def _sizes(observations: Any, fitted: TensorEstimator) -> dict[str, Any]:
+    return {
+        "shape": observations.shape,
+        "modes": observations.mode_names,
+        "observed": len(observations),
+        "method": type(fitted).__name__,
+        "settings": fitted.get_params(),
+        "likelihood": fitted.diagnostics_.found.get("likelihood"),
+        "likelihood_reason": fitted.diagnostics_.found.get("likelihood_reason"),
+    }
+
+
+def _account(result: Any, values: Any, fitted: TensorEstimator) -> dict[str, Any]:
+    """Return what was filled, with what, and how well the model fits what it was given."""
+    import numpy as np
+
+    gaps = np.isnan(values)
+    errors = (result.prediction.mean - values)[~gaps]
+    std, constant = result.prediction.std[gaps], not fitted.scaling_.scale
+    return {
+        **_sizes(result.observations, fitted),
+        "gaps_filled": int(gaps.sum()),
+        "quality": {
+            "rmse_of_observed": float(np.sqrt(np.mean(errors**2))),
+            "mean_std_of_gaps": float(std.mean()) if len(std) and not constant else None,
+            "constant": constant,
+        },
+    }
+
+
+def _hints(result: Any, values: Any) -> list[str]:
+    import numpy as np
+
+    from vaecp.data.hints import hints_about_gaps
+
+    filled = result.prediction.mean[np.isnan(values)]
+    return hints_about_gaps(result.observations, filled) if len(filled) else []
+
+
+def _print_account(summary: dict[str, Any], printing: Printing) -> None:
+    if printing.as_json:
+        as_json(summary)
+    if not printing.for_people:
+        return
+    quality = summary.get("quality", {})
+    sizes = zip(summary["shape"], summary["modes"], strict=True)
+    gaps = summary.get("gaps_filled")
+    written = [summary.get(key) for key in ("output", "model", "report")]
+    rows = {
+        "size": " x ".join(f"{size} {name}" for size, name in sizes),
+        "observed": f"{summary['observed']:,}",
+        "values": _kind_of_values(summary),
+        "gaps filled": None if gaps is None else f"{gaps:,}",
+        "mean std of the gaps": quality.get("mean_std_of_gaps"),
+        "seconds": summary["seconds"],
+        "written": ", ".join(str(path) for path in written if path),
+    }
+    if quality.get("constant"):
+        rows["note"] = "all observed values are equal, so std and interval are unknown"
+    print_summary({name: text_of(item) for name, item in rows.items() if item is not None})
+
+
+def _kind_of_values(summary: dict[str, Any]) -> str | None:
+    """Say what the values were taken for, and why."""
+    if summary["likelihood"] is None:
+        return None
+    from vaecp.models.vaecp.likelihoods import find
+
+    words = find(summary["likelihood"]).words
+    return f"{words} ({summary['likelihood']}): {summary['likelihood_reason']}"

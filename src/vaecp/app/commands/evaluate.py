@@ -1,0 +1,64 @@
+"""`vaecp evaluate`: the table of gaps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vaecp.app.commands import suggestions
+from vaecp.app.commands.options import Making, Printing, listed, resumable
+from vaecp.app.commands.printing import print_written
+
+EXAMPLES = """Examples:
+
+$ vaecp evaluate --only amino,il2 --gaps fibres,blocks
+
+$ vaecp evaluate --methods VAECP,SMURFF --only movielens --gaps published
+
+$ vaecp evaluate -o evidence/gaps --tables-only"""
+
+
+def evaluate(
+    printing: Printing,
+    making: Making,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            help="Which tensors, with commas, such as amino,alog: all.",
+            autocompletion=suggestions.evaluated,
+        ),
+    ] = None,
+    gaps: Annotated[
+        str | None,
+        typer.Option(
+            help="Which gaps, by how their names begin, with commas: scattered, fibres, fibres:2, "
+            "slabs, blocks, moved, published. All by default."
+        ),
+    ] = None,
+    splits: Annotated[int, typer.Option(min=1, help="How many splits per cell.")] = 5,
+) -> None:
+    """Hide entries of real tensors in many ways, fill them with VAECP and its rivals, and compare.
+
+    The page has RMSE, MAE, NLL, CRPS and what intervals hold for every tensor, kind of gaps and
+    method. Finished runs are kept in the output folder (vaecp-gaps), and are not made again. All of
+    it takes days on two cores.
+    """
+    from vaecp.study import evaluation
+    from vaecp.study.experiments import Results
+
+    output = making.output or Path("vaecp-gaps")
+    if making.tables_only:
+        written = evaluation.publish(output, Results(output), "vaecp evaluate")
+    else:
+        with resumable(output):
+            written = evaluation.evaluate(
+                output,
+                only=listed(only),
+                gaps=listed(gaps),
+                n_splits=splits,
+                seed=making.seed,
+                **making.options(printing.for_people),
+            )
+    print_written({"output": output, "written": written}, printing)

@@ -1,0 +1,209 @@
+"""What several commands share: options, and how their values are read.
+
+Nothing heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vaecp.app.commands import suggestions
+from vaecp.app.commands.groups import FORMATS, TABLES, VALUES
+from vaecp.errors import FormatError
+from vaecp.runtime.interrupts import on_interrupt
+from vaecp.runtime.threads import n_cores
+
+PRINTING = "Printing"
+EFFORT = "Effort"
+
+Source = Annotated[
+    Path, typer.Argument(metavar="INPUT", help=f"Table or array with gaps: {FORMATS}.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed: the same seed gives the same result.")]
+Coverage = Annotated[
+    float, typer.Option(help="Probability that the interval from low to high holds the value.")
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help=f"File to write: {FORMATS}.")]
+TableOutput = Annotated[Path, typer.Option("--output", "-o", help=f"Table to write: {TABLES}.")]
+Folder = Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write into.")]
+Values = Annotated[
+    str,
+    typer.Option(
+        "--values",
+        help=f"What kind of values there are: {VALUES}. auto looks at them.",
+        autocompletion=suggestions.values,
+    ),
+]
+
+
+def likelihood_of(values: str) -> str:
+    """Return the name of a kind of values, or say which there are."""
+    if values == "auto":
+        return values
+    from vaecp.models.vaecp.likelihoods import find
+
+    try:
+        return find(values).name
+    except ValueError as error:
+        raise typer.BadParameter(str(error).replace("likelihood is", "--values is")) from None
+
+
+def check_coverage(coverage: float) -> None:
+    """Refuse a probability that is none."""
+    if not 0 < coverage < 1:
+        raise typer.BadParameter(
+            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
+        )
+
+
+def refuse_overwriting(source: Path, *targets: Path | None) -> None:
+    """Refuse to write where the input is."""
+    for target in targets:
+        if target is not None and source.resolve() == target.resolve():
+            raise FormatError(f"{target}: is the input, which is not overwritten: name another.")
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What a command says of what it did."""
+
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=PRINTING),
+    ] = False
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON object and nothing else.", rich_help_panel=PRINTING
+        ),
+    ] = False
+
+    @property
+    def for_people(self) -> bool:
+        """Whether tables, warnings and progress bars are wanted."""
+        return not (self.quiet or self.as_json)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run, where it is kept, and by how many processes."""
+
+    folds: Annotated[
+        int | None,
+        typer.Option(min=2, help="Folds that choose the rank: 5.", rich_help_panel=EFFORT),
+    ] = None
+    ranks: Annotated[
+        str | None,
+        typer.Option(help="Ranks to choose from, with commas.", rich_help_panel=EFFORT),
+    ] = None
+    seed: Seed = 0
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many processes: one per core by default.", rich_help_panel=EFFORT
+        ),
+    ] = None
+    output: Folder = None
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="Fewer repeats, folds and ranks; fits are not shortened.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = False
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="Repeat runs that failed.", rich_help_panel=EFFORT),
+    ] = False
+
+    @property
+    def n_folds(self) -> int:
+        return self.folds or (2 if self.quick else 5)
+
+    @property
+    def n_jobs(self) -> int:
+        return n_jobs(self.jobs)
+
+
+@dataclass(frozen=True)
+class Making:
+    """Which runs of an experiment are made, where they are kept, and by how many processes."""
+
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Which methods, with commas, such as VAECP,CPALS: all.",
+            autocompletion=suggestions.methods,
+        ),
+    ] = None
+    seed: Seed = 0
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder to write into; finished runs in it are kept."),
+    ] = None
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many processes: one per core by default.")
+    ] = None
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
+    ] = False
+    tables_only: Annotated[
+        bool,
+        typer.Option(
+            "--tables-only", help="Make no run: write the pages of the runs that are there."
+        ),
+    ] = False
+
+    def options(self, show: bool) -> dict[str, Any]:
+        """Return what the functions that make runs take."""
+        return {
+            "methods": listed(self.methods),
+            "jobs": n_jobs(self.jobs),
+            "show": show,
+            "retry_failed": self.retry_failed,
+        }
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """Return the integers of a list with commas, in which 1-4 stands for 1,2,3,4."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, _, last = part.strip().partition("-")
+            found += range(int(first), int(last or first) + 1)
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise typer.BadParameter(
+            f"{option} is {text!r}: give integers from 1, such as 5,10,20 or 1-8."
+        )
+    return tuple(found)
+
+
+def listed(text: str | None) -> list[str]:
+    """Return the names of a list with commas; none without a list."""
+    return [name.strip() for name in text.split(",")] if text else []
+
+
+def n_jobs(jobs: int | None) -> int:
+    """Return the number of processes: one per core that may be used, unless told."""
+    return n_cores() if jobs is None else jobs
+
+
+@contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """Say on Ctrl-C that what is finished is kept."""
+    line = f"vaecp: interrupted. Finished runs are in {folder}: run the same command to continue."
+    try:
+        with on_interrupt(lambda: line):
+            yield
+    except KeyboardInterrupt:
+        typer.echo(line, err=True)
+        raise typer.Exit(130) from None

@@ -1,0 +1,131 @@
+"""`vaecp predict` and `vaecp update`: ask a saved model, and let it learn from further entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vaecp.app.commands.options import (
+    Coverage,
+    Printing,
+    TableOutput,
+    check_coverage,
+    refuse_overwriting,
+)
+from vaecp.app.commands.printing import as_json, print_notes, print_summary, text_of, working
+from vaecp.app.commands.reading import Text
+
+PREDICT = """Examples:
+
+$ vaecp predict spectra.vaecp queries.csv -o answers.csv
+
+$ vaecp predict spectra.vaecp queries.csv -o answers.csv --coverage 0.5
+
+$ vaecp predict spectra.vaecp queries.csv -o answers.csv --given measured.csv"""
+
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model that `fit` or `complete --save` wrote.")
+]
+
+
+def predict(
+    model: Model,
+    queries: Annotated[
+        Path, typer.Argument(metavar="QUERIES", help="Table with a column of labels per mode.")
+    ],
+    output: TableOutput,
+    text: Text,
+    printing: Printing,
+    given: Annotated[
+        Path | None,
+        typer.Option(help="Table of measured entries of new labels, which are folded in first."),
+    ] = None,
+    coverage: Coverage = 0.9,
+) -> None:
+    """Predict the entries that QUERIES lists: its rows, with mean, std, low and high."""
+    check_coverage(coverage)
+    from vaecp.formats import check_writable, read_table
+
+    check_writable(output, tables_only=True)
+    for source in (queries, model, *([] if given is None else [given])):
+        refuse_overwriting(source, output)
+    options = text.options()
+    table = read_table(queries, **options)
+    from vaecp.app.queries import answer, entries_of
+    from vaecp.formats import write_answers
+    from vaecp.outcomes.store import load
+
+    print_notes(table.notes, printing)
+    summary: dict[str, Any] = {"output": output, "predicted": len(table.frame)}
+    with working(f"Predicting {len(table.frame):,} entries", printing):
+        asked = load(model)
+        if given is not None:
+            asked = asked.fold_in(*entries_of(asked, given, options))
+            summary["rows_folded_in"] = sum(int(rows.sum()) for rows in asked.folded_rows_)
+        found, n_unseen = answer(asked, table, str(queries), coverage, options.get("date_format"))
+        write_answers(table, found, output)
+    summary["with_unseen_labels"] = n_unseen
+    if printing.as_json:
+        whole = {"model": model, "queries": queries, **summary}
+        as_json({**whole, "coverage": coverage, "notes": table.notes})
+    elif not printing.quiet:
+        print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})
+
+
+UPDATE = """Examples:
+
+$ vaecp update spectra.vaecp today.csv
+
+$ vaecp update sensors.vaecp today.csv -o newer.vaecp --forget 0.95"""
+
+
+def update(
+    model: Model,
+    more: Annotated[Path, typer.Argument(metavar="MORE", help="Table of further entries.")],
+    text: Text,
+    printing: Printing,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Model file to write: MODEL itself by default."),
+    ] = None,
+    forget: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="How much of what was known counts: 1, all of it, by default."
+        ),
+    ] = 1.0,
+) -> None:
+    """Let MODEL learn from the entries in MORE, of known rows and of new ones."""
+    from vaecp.runtime.files import check_target
+
+    target = output or model
+    check_target(target)
+    refuse_overwriting(more, target)
+    from vaecp.app.queries import entries_of
+    from vaecp.errors import UnsupportedError
+    from vaecp.outcomes.store import load, save
+
+    with working(f"Learning from {more}", printing):
+        found = load(model)
+        before = found.shape_
+        learn = getattr(found, "partial_fit", None)
+        if learn is None:
+            raise UnsupportedError(
+                f"{model}: is a {type(found).__name__} model, which is not updated: use VAECP, or fit "
+                "again to all entries."
+            )
+        labels, values = entries_of(found, more, text.options())
+        learn(labels, values, forget)
+        save(found, target)
+    summary = {
+        "output": target,
+        "entries": len(values),
+        "new_rows": sum(found.shape_) - sum(before),
+        "size": found.shape_,
+    }
+    if printing.as_json:
+        as_json({"model": model, "more": more, **summary, "forget": forget})
+    elif not printing.quiet:
+        print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})

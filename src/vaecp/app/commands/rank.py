@@ -1,0 +1,102 @@
+"""`vaecp rank`: how the error of VAECP depends on the rank, on a person's own file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vaecp.app.commands.measuring import (
+    QUICK_RANKS,
+    command_for,
+    nothing_measured,
+    ranks_of,
+    read_entries,
+    save_plot,
+    settings_for,
+    tell,
+    told_failures,
+)
+from vaecp.app.commands.options import Effort, Printing, Source, Values, resumable
+from vaecp.app.commands.reading import Reading, Text
+
+CURVE = (5, 10, 15, 20, 30, 40, 50, 75, 100)
+EXAMPLES = """Examples:
+
+$ vaecp rank spectra.csv --quick
+
+$ vaecp rank spectra.csv --ranks 5,10,20,40"""
+
+
+def rank(
+    source: Source,
+    reading: Reading,
+    text: Text,
+    effort: Effort,
+    printing: Printing,
+    values: Values = "auto",
+) -> None:
+    """Show how the error of VAECP on INPUT depends on the rank, by cross-validation.
+
+    Finished runs are kept in the output folder, and are not made again.
+    """
+    from vaecp.runtime.extras import require
+    from vaecp.study import experiments
+
+    require("matplotlib", "plots", "the rank curve")
+    tried = ranks_of(effort, QUICK_RANKS if effort.quick else CURVE)
+    candidates = experiments.candidates(["VAECP"], tried, settings_for(values))
+    observations = read_entries(source, reading, text, printing)
+    case = experiments.Case(source.name, observations, candidates)
+    folder = effort.output or Path(f"{source.stem}-rank")
+    results = experiments.Results(folder)
+    frame = _curve(case, results, folder, effort, printing)
+    failed = told_failures(frame, printing)
+    measured = frame[frame["rmse"].notna()]
+    if measured.empty:
+        raise nothing_measured(folder)
+    curve = measured.groupby("rank")["rmse"].agg(["median", "min", "max"])
+    title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if effort.quick else "")
+    save_plot(_rank_curve(measured, title), folder / "rank.png")
+    best = int(curve["median"].idxmin())
+    account = {
+        "input": source,
+        "table": curve.reset_index().to_dict("records"),
+        "best_rank": best,
+        "command": command_for(source, "VAECP", best, reading.words(text), values),
+        "notes": observations.notes,
+        "failures": failed,
+        "written": [folder / "rank.png", results.path],
+    }
+    rows = [
+        [str(r), *(f"{cell:.4g}" for cell in row)]
+        for r, row in zip(curve.index, curve.to_numpy(), strict=True)
+    ]
+    columns = ["rank", "median", "lowest fold", "highest fold"]
+    tell(account, columns, rows, title, f"The lowest is at rank {best}.", printing)
+
+
+def _curve(case: Any, results: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
+    """Make the folds of VAECP, and return their rows."""
+    from vaecp.study import experiments
+
+    protocol = experiments.Protocol(folds=effort.n_folds, seed=effort.seed)
+    runs = experiments.fold_runs(case, protocol, always=True)
+    with resumable(folder):
+        experiments.carry_out(
+            runs,
+            [case.tensor],
+            results,
+            jobs=effort.n_jobs,
+            title="Folds",
+            show=printing.for_people,
+            retry_failed=effort.retry_failed,
+        )
+    return results.frame(runs)
+
+
+def _rank_curve(measured: Any, title: str) -> Any:
+    from vaecp.show.plots import plot_rank_curve
+
+    ax = plot_rank_curve(measured)
+    ax.set_title(title)
+    return ax

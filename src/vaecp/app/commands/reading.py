@@ -1,0 +1,213 @@
+"""How INPUT is read: what in it is what, and how a text table is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vaecp.app.commands import suggestions
+
+if TYPE_CHECKING:
+    from vaecp.formats import Opened
+
+READING = "Reading the input"
+TEXT = "Text tables (detected by default)"
+SIGNS = {"\t": "tab", " ": "space"}
+"""What signs are called that are hard to type."""
+
+
+class Absent(StrEnum):
+    """What an entry that the input does not list is."""
+
+    unknown = "unknown"
+    zero = "zero"
+
+
+class Below(StrEnum):
+    """What becomes of fluorescence whose emission is shorter than its excitation."""
+
+    keep = "keep"
+    zero = "zero"
+    missing = "missing"
+
+
+class Duplicates(StrEnum):
+    """What to do with entries that the input lists more than once."""
+
+    error = "error"
+    keep = "keep"
+    mean = "mean"
+
+
+@dataclass(frozen=True)
+class Text:
+    """How a text table is written: detected in the file, unless it is named."""
+
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line names the columns.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(help="Sign between columns: , ; | or tab.", rich_help_panel=TEXT),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign: . or ,", rich_help_panel=TEXT)
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(help="Sign between thousands: . or , or ' or space.", rich_help_panel=TEXT),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding, such as utf-8 or cp1252.", rich_help_panel=TEXT)
+    ] = None
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            help="Format of dates, such as %d/%m/%Y; text keeps them as text.", rich_help_panel=TEXT
+        ),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        signs = {name: sign for sign, name in SIGNS.items()}
+        return {
+            name: signs.get(item, item) for name, item in vars(self).items() if item is not None
+        }
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What in INPUT is what."""
+
+    modes: Annotated[
+        str | None,
+        typer.Option(
+            help="Label columns, with commas; all but the value column by default.",
+            autocompletion=suggestions.columns,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    value: Annotated[
+        str | None,
+        typer.Option(
+            help="Value column; the last by default.",
+            autocompletion=suggestions.column,
+            rich_help_panel=READING,
+        ),
+    ] = None
+    variable: Annotated[
+        str | None,
+        typer.Option(
+            help="Which array of a .npz, .mat or .nc file, or which sheet of a .xlsx file.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    wide: Annotated[
+        str | None,
+        typer.Option(
+            help="The header holds labels, one column each: the name of their mode.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A value that means missing, such as -999. May be repeated.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    absent: Annotated[
+        Absent, typer.Option(help="What an entry that is not listed is.", rich_help_panel=READING)
+    ] = Absent.unknown
+    duplicates: Annotated[
+        Duplicates,
+        typer.Option(
+            help="What to do with entries that are listed more than once.",
+            rich_help_panel=READING,
+        ),
+    ] = Duplicates.error
+
+    scatter: Annotated[
+        str | None,
+        typer.Option(
+            help="Bands of scatter in fluorescence to set to missing, as in "
+            "rayleigh:1=15,raman:1=8/12 (order, nm below/above).",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    below_diagonal: Annotated[
+        Below,
+        typer.Option(
+            help="What becomes of fluorescence whose emission is shorter than its excitation.",
+            rich_help_panel=READING,
+        ),
+    ] = Below.keep
+
+    def open(self, source: Path, text: Text) -> Opened:
+        """Read the observed entries, without the scatter that is to be removed."""
+        opened = self.open_raw(source, text)
+        if not self.cleans:
+            return opened
+        from vaecp.data.eem import without_scatter
+
+        below = self.below_diagonal.value
+        return opened.with_entries(without_scatter(opened.observations, self.scatter or (), below))
+
+    @property
+    def cleans(self) -> bool:
+        """Whether scatter or values below the diagonal are removed."""
+        return self.scatter is not None or self.below_diagonal is not Below.keep
+
+    def open_raw(self, source: Path, text: Text) -> Opened:
+        """Read the observed entries, and the rows of a table as they stood."""
+        from vaecp.formats import open_file
+
+        return open_file(source, **self._options(text))
+
+    def code(self, source: Path, text: Text) -> str:
+        """Return the Python that reads the entries so."""
+        options = [f"{name}={item!r}" for name, item in self._options(text).items()]
+        read = f"vaecp.read({', '.join([repr(str(source)), *options])})"
+        if not self.cleans:
+            return read
+        bands, below = self.scatter or "", self.below_diagonal.value
+        return f"vaecp.data.eem.without_scatter({read}, {bands!r}, {below!r})"
+
+    def _options(self, text: Text) -> dict[str, Any]:
+        """Return the options of `vaecp.read` that differ from the defaults."""
+        given = {
+            "modes": [name.strip() for name in self.modes.split(",")] if self.modes else None,
+            "value": self.value,
+            "variable": self.variable,
+            "wide": self.wide,
+            "missing": self.missing or None,
+            "absent": None if self.absent is Absent.unknown else self.absent.value,
+            "duplicates": None if self.duplicates is Duplicates.error else self.duplicates.value,
+            **text.options(),
+        }
+        return {name: item for name, item in given.items() if item is not None}
+
+    def words(self, text: Text) -> list[str]:
+        """Return the options that differ from the defaults, to be given again."""
+        below = None if self.below_diagonal is Below.keep else self.below_diagonal.value
+        cleaning = {"scatter": self.scatter, "below_diagonal": below}
+        words: list[str] = []
+        for name, item in {**self._options(text), **cleaning}.items():
+            option = name.replace("_", "-")
+            if isinstance(item, bool):
+                words.append(f"--{option}" if item else f"--no-{option}")
+            elif name == "missing":
+                words += [word for each in item for word in ("--missing", each)]
+            elif item is not None:
+                named = ",".join(item) if isinstance(item, list) else item
+                words += [f"--{option}", SIGNS.get(named, named)]
+        return words

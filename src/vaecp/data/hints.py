@@ -1,0 +1,136 @@
+"""What looks wrong in data although no rule is broken, as sentences: for a person to decide."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+
+import numpy as np
+
+from vaecp.data.cells import fibre_keys, keys_fit
+from vaecp.data.labels import are_quantities
+from vaecp.data.observations import Observations
+
+FEWEST = 3
+"""A value that is repeated less often is an outlier rather than a code for missing."""
+CODES = (-9999.0, -999.0, -99.0, -1.0, 99.0, 999.0, 9999.0, 99999.0, 1e20)
+MOST_LABELS = 100_000
+MOST_ENTRIES = 20_000_000
+FEWEST_BESIDE = 10
+MARGIN = 0.05
+"""How far a filled value may leave the observed range without a hint, as a share of its span."""
+EXTREME = 0.1
+"""The share of the values that counts as the largest or the smallest."""
+MANY = 0.4
+"""The share of values beside gaps that are extreme from which a hint is given; 0.1 by chance."""
+
+
+def hints_about(observations: Observations) -> list[str]:
+    """Return what looks wrong in the values and the labels."""
+    found = [_sentinel_hint(observations.values, observations.value_name)]
+    for name, labels in zip(observations.mode_names, observations.labels, strict=True):
+        found.append(_alike_hint(labels, name))
+    return [hint for hint in found if hint is not None]
+
+
+def hints_about_gaps(observations: Observations, filled: np.ndarray) -> list[str]:
+    """Return what speaks against the values that were filled in gaps of these entries."""
+    found = [_range_hint(observations, filled), _border_hint(observations)]
+    return [hint for hint in found if hint is not None]
+
+
+def _sentinel_hint(values: np.ndarray, name: str) -> str | None:
+    """Find a smallest or largest value that is frequent and far from all others."""
+    for sign in (1, -1):
+        signed = sign * values
+        end = signed.min()
+        at_end = signed == end
+        count, others = int(at_end.sum()), signed[~at_end]
+        if count < FEWEST or len(others) < FEWEST:
+            continue
+        apart, span = others.min() - end, others.max() - others.min()
+        known = sign * end in CODES
+        if not span:
+            continue
+        if apart > (0.5 if known else 2.0) * span and (known or count >= 0.01 * len(values)):
+            value = f"{sign * end:.10g}"
+            return (
+                f"{name!r} is {value} in {count:,} entries, far from all others: if that means "
+                f"missing, pass --missing {value} (missing=[{value}])."
+            )
+    return None
+
+
+def _alike_hint(labels: np.ndarray, name: str) -> str | None:
+    """Find labels that differ in case, accents or spaces only."""
+    if labels.dtype.kind not in "OU" or len(labels) > MOST_LABELS:
+        return None
+    alike = defaultdict(list)
+    for label in labels:
+        if isinstance(label, str):
+            alike[_simplified(label)].append(str(label))
+    groups = [group for group in alike.values() if len(group) > 1]
+    if not groups:
+        return None
+    others = f", and {len(groups) - 1} more such groups" if len(groups) > 1 else ""
+    return (
+        f"{name!r} has the labels {' and '.join(map(repr, groups[0]))}{others}, which count as "
+        "different: write them alike if they mean the same."
+    )
+
+
+def _simplified(label: str) -> str:
+    letters = unicodedata.normalize("NFKD", label.casefold())
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return "".join(plain.split())
+
+
+def _range_hint(observations: Observations, filled: np.ndarray) -> str | None:
+    """Tell whether filled values leave the range of the observed ones by more than a little."""
+    low, high = float(observations.values.min()), float(observations.values.max())
+    margin = MARGIN * (high - low)
+    outside = filled[(filled < low - margin) | (filled > high + margin)]
+    if not len(outside) or high == low:
+        return None
+    farthest = outside[np.argmax(np.maximum(low - outside, outside - high))]
+    return (
+        f"{len(outside):,} of {len(filled):,} filled values lie outside the range of the observed "
+        f"ones ({low:.4g} to {high:.4g}), the farthest at {farthest:.4g}: nothing like them was "
+        "measured, so take their intervals with care."
+    )
+
+
+def _border_hint(observations: Observations) -> str | None:
+    """Tell whether the observed values beside gaps are mostly extreme ones."""
+    if len(observations) > MOST_ENTRIES or not keys_fit(observations.shape):
+        return None
+    beside = np.zeros(len(observations), dtype=bool)
+    for mode, labels in enumerate(observations.labels):
+        if are_quantities(labels):
+            beside |= _beside_gaps(observations, mode)
+    values = observations.values[beside]
+    if len(values) < FEWEST_BESIDE or len(values) > 0.5 * len(observations):
+        return None
+    low, high = np.quantile(observations.values, [EXTREME, 1 - EXTREME])
+    for share, extreme, cause, bias in (
+        (np.mean(values >= high), "largest", "too large, as of a saturated detector", "small"),
+        (np.mean(values <= low), "smallest", "too small, as below a limit of detection", "large"),
+    ):
+        if share > MANY and low < high:
+            return (
+                f"{share:.0%} of the values beside a gap are among the {extreme} tenth: if entries "
+                f"are missing because they are {cause}, the filled values are too {bias} and their "
+                "intervals do not hold."
+            )
+    return None
+
+
+def _beside_gaps(observations: Observations, mode: int) -> np.ndarray:
+    """Tell which entries have an unobserved neighbour along a mode."""
+    keys = fibre_keys(observations.indices, observations.shape, mode)
+    known = np.unique(keys)
+    rows, last = observations.indices[:, mode], observations.shape[mode] - 1
+    place = np.searchsorted(known, keys)
+    after = known[np.minimum(place + 1, len(known) - 1)] != keys + 1
+    before = known[np.maximum(place - 1, 0)] != keys - 1
+    return ((rows < last) & after) | ((rows > 0) & before)

@@ -1,0 +1,354 @@
+"""The observed entries of a tensor: the one noun that travels through the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from vaecp.data.cells import cell_keys, coordinates, distinct_cells, unlisted_cells
+from vaecp.data.checks import (
+    check_bounds,
+    check_choice,
+    check_n_modes,
+    check_observations,
+    numbers_of,
+    times,
+)
+from vaecp.data.labels import Place, columns_of, encode, place_in, row_number
+from vaecp.errors import ObservationError
+from vaecp.runtime.extras import require
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MAX_DENSE_ENTRIES = 500_000_000
+"""Above this many cells a dense array is refused rather than left to exhaust the memory."""
+
+Absent = Literal["unknown", "zero"]
+Duplicates = Literal["error", "keep", "mean"]
+
+
+def default_mode_names(n_modes: int) -> tuple[str, ...]:
+    """Return what modes are called that have no name of their own."""
+    return tuple(f"mode {mode}" for mode in range(n_modes))
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Coordinates and values of the observed entries of a tensor, validated once.
+
+    An entry that is not listed is unknown, never zero. The same coordinates may be listed
+    more than once: then they are repeated measurements of one entry.
+
+    Parameters
+    ----------
+    indices : (n, D) integers, the row of each entry in each mode, from 0.
+    values : (n,) finite numbers.
+    shape : the size of each mode.
+    mode_names : what each mode is called; "mode 0", "mode 1" ... by default.
+    labels : per mode, the label of each row; 0, 1, 2 ... by default.
+    value_name : what the values are called.
+    notes : what was decided when the entries were read from a file, in sentences.
+
+    Examples
+    --------
+    >>> Observations.from_array([[1.0, np.nan], [3.0, 4.0]])
+    Observations(2 x 2, 3 of 4 entries observed)
+    """
+
+    indices: np.ndarray
+    values: np.ndarray
+    shape: tuple[int, ...]
+    mode_names: tuple[str, ...] = ()
+    labels: tuple[np.ndarray, ...] = ()
+    value_name: str = "value"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        indices, values = np.asarray(self.indices), np.asarray(self.values)
+        shape = tuple(int(size) for size in self.shape)
+        if values.dtype.kind in "iub":
+            values = values.astype(np.float64)
+        if (
+            indices.dtype.kind in "iu"
+            and indices.dtype.itemsize > 4
+            and max(shape, default=0) < 2**31
+        ):
+            check_bounds(indices, shape)
+            indices = indices.astype(np.int32)
+        names = tuple(str(name) for name in self.mode_names) or default_mode_names(len(shape))
+        labels = tuple(np.asarray(mode) for mode in self.labels) or tuple(
+            np.arange(size) for size in shape
+        )
+        for name, value in (
+            ("indices", _read_only(indices)),
+            ("values", _read_only(values)),
+            ("shape", shape),
+            ("mode_names", names),
+            ("labels", tuple(_read_only(mode) for mode in labels)),
+        ):
+            object.__setattr__(self, name, value)
+        check_observations(self)
+
+    # ---- ways in -----------------------------------------------------------------------
+
+    @classmethod
+    def from_array(
+        cls,
+        array: Any,
+        mask: Any = None,
+        *,
+        mode_names: Sequence[str] = (),
+        labels: Sequence[Any] = (),
+        value_name: str = "value",
+    ) -> Observations:
+        """Take the entries of an ndarray, a masked array, an `xarray.DataArray`, or of pandas.
+
+        NaN marks an unknown entry, and so does a `mask` that is False there (True means
+        observed) or a masked array's own mask (True means unknown, as in NumPy).
+        """
+        if isinstance(array, pd.DataFrame | pd.Series) or hasattr(array, "coords"):
+            from vaecp.data.containers import contents_of, from_dataarray
+
+            labelled: Any = array
+            return contents_of(labelled)[0] if mask is None else from_dataarray(labelled, mask)
+        observed = ~np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+        array = np.ma.getdata(array) if observed is not None else np.asarray(array)
+        if array.dtype.kind == "c":
+            raise ObservationError("the array is complex: give its real and imaginary parts apart.")
+        if array.dtype.kind not in "iubf":
+            raise ObservationError(f"the array has dtype {array.dtype}: use numbers.")
+        known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
+        if observed is not None:
+            known &= observed
+        if mask is not None:
+            mask = np.asarray(mask, dtype=bool)
+            if mask.shape != array.shape:
+                raise ObservationError(
+                    f"mask has shape {mask.shape}, but the array has {array.shape}: make them equal."
+                )
+            known &= mask
+        indices = np.stack(np.nonzero(known), axis=1) if array.ndim else np.empty((0, 0), int)
+        return cls(indices, array[known], array.shape, tuple(mode_names), tuple(labels), value_name)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: pd.DataFrame,
+        modes: Sequence[str],
+        value: str,
+        *,
+        duplicates: Duplicates = "error",
+        absent: Absent = "unknown",
+    ) -> Observations:
+        """Take one entry per row of a table: a label column per mode and a value column.
+
+        A row without a value is a gap: its labels are kept, and the entry is unknown.
+        `absent` says what an entry that the table does not list is: unknown or zero.
+        """
+        for column in (*modes, value):
+            if column not in table.columns:
+                raise ObservationError(
+                    f"the table has no column {column!r}: it has {', '.join(map(repr, table.columns))}."
+                )
+        check_n_modes(len(modes))
+        place = place_in(table.index)
+        codes, labels = (
+            zip(*(encode(table[name].to_numpy(), str(name), place) for name in modes), strict=True)
+            if len(modes)
+            else ((), ())
+        )
+        indices = np.stack(codes, axis=1) if codes else np.empty((len(table), 0), dtype=np.int32)
+        values = numbers_of(table[value], value, place)
+        return cls.from_listed(
+            indices, values, labels, modes, value, duplicates=duplicates, absent=absent, place=place
+        )
+
+    @classmethod
+    def from_listed(
+        cls,
+        indices: np.ndarray,
+        values: np.ndarray,
+        labels: Sequence[np.ndarray],
+        mode_names: Sequence[str],
+        value_name: str,
+        *,
+        duplicates: Duplicates = "error",
+        absent: Absent = "unknown",
+        place: Place = row_number,
+    ) -> Observations:
+        """Take entries as a table lists them, NaN where the value is unknown.
+
+        `place` says where an entry is found, for errors.
+        """
+        check_choice("absent", absent, get_args(Absent))
+        known = ~np.isnan(values)
+        observed = np.flatnonzero(known)
+        shape = tuple(len(mode) for mode in labels)
+        observations = cls(
+            indices[known], values[known], shape, tuple(mode_names), tuple(labels), value_name
+        ).settle_duplicates(duplicates, lambda row: place(int(observed[row])))
+        return (
+            observations if absent == "unknown" else observations.with_absent_zero(indices[~known])
+        )
+
+    @classmethod
+    def from_keys(cls, keys: Any, values: Any, mode_names: Sequence[str] = ()) -> Observations:
+        """Take labels (one column per mode) and values, as `fit(X, y)` receives them."""
+        columns = columns_of(keys)
+        names = tuple(mode_names) or default_mode_names(len(columns))
+        if len(columns) and len(columns[0]) == 0:
+            raise ObservationError(
+                f"Found array with 0 sample(s) (shape={(0, len(columns))}) while a minimum of 1 "
+                "is required: X needs at least one observed entry."
+            )
+        if len(columns) < 2:
+            raise ObservationError(
+                f"X has {len(columns)} feature(s) (shape={(len(keys), len(columns))}) while a "
+                f"minimum of 2 is required; n_features = {len(columns)}: give one column per mode."
+            )
+        codes, labels = zip(
+            *(encode(column, name) for column, name in zip(columns, names, strict=True)),
+            strict=True,
+        )
+        shape = tuple(len(mode) for mode in labels)
+        return cls(np.stack(codes, axis=1), np.asarray(values), shape, names, labels)
+
+    # ---- views -------------------------------------------------------------------------
+
+    @property
+    def n_modes(self) -> int:
+        return len(self.shape)
+
+    @property
+    def n_cells(self) -> int:
+        """How many entries the tensor has, observed or not."""
+        return int(np.prod([float(size) for size in self.shape]))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        notes = f"; see its {len(self.notes)} notes" if self.notes else ""
+        observed = f"{len(self):,} of {self.n_cells:,} entries observed"
+        return f"Observations({times(self.shape)}, {observed}{notes})"
+
+    def take(self, rows: np.ndarray) -> Observations:
+        """Keep the entries at these positions (or where this mask is True)."""
+        return replace(self, indices=self.indices[rows], values=self.values[rows])
+
+    def with_values(self, values: np.ndarray) -> Observations:
+        """Return the same entries with other values."""
+        return replace(self, values=values)
+
+    def split(
+        self, held_out: float = 0.2, random_state: int | None = None
+    ) -> tuple[Observations, Observations]:
+        """Split the entries at random into a training part and a held-out part."""
+        n_held_out = round(held_out * len(self))
+        if not 0 < n_held_out < len(self):
+            raise ObservationError(
+                f"held_out is {held_out}, which leaves {n_held_out} of {len(self)} entries held "
+                "out: both parts need at least one."
+            )
+        order = np.random.default_rng(random_state).permutation(len(self))
+        return self.take(np.sort(order[n_held_out:])), self.take(np.sort(order[:n_held_out]))
+
+    def folds(
+        self, n_folds: int = 5, random_state: int | None = None
+    ) -> Iterator[tuple[Observations, Observations]]:
+        """Yield (training, held-out) parts; every entry is held out once."""
+        if not 2 <= n_folds <= len(self):
+            raise ObservationError(
+                f"n_folds is {n_folds}: use 2 to {len(self)}, the number of observed entries."
+            )
+        fold = np.random.default_rng(random_state).permutation(len(self)) % n_folds
+        for held_out in range(n_folds):
+            yield self.take(fold != held_out), self.take(fold == held_out)
+
+    def keys(self, indices: np.ndarray | None = None) -> pd.DataFrame:
+        """Return the labels of entries (the observed ones by default), a column per mode."""
+        indices = self.indices if indices is None else indices
+        return pd.DataFrame(
+            {name: self.labels[mode][indices[:, mode]] for mode, name in enumerate(self.mode_names)}
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per observed entry: its labels, and its value in the last column."""
+        if self.value_name in self.mode_names:
+            raise ObservationError(
+                f"{self.value_name!r} is the name of a mode and of the values: rename one of them."
+            )
+        return self.keys().assign(**{self.value_name: self.values})
+
+    def to_xarray(self) -> xr.DataArray:
+        """Return an `xarray.DataArray` with the labels as coordinates, NaN where unknown."""
+        xarray = require("xarray", "netcdf", "an xarray.DataArray")
+        coords = dict(zip(self.mode_names, self.labels, strict=True))
+        return xarray.DataArray(self.to_array(), coords, self.mode_names, self.value_name)
+
+    def to_array(self) -> np.ndarray:
+        """Return the dense array, NaN where unknown; repeated entries are averaged."""
+        self.refuse_if_vast()
+        flat, total = cell_keys(self.indices, self.shape), np.zeros(self.n_cells)
+        np.add.at(total, flat, self.values)
+        with np.errstate(invalid="ignore"):
+            return (total / np.bincount(flat, minlength=self.n_cells)).reshape(self.shape)
+
+    def gaps(self) -> np.ndarray:
+        """Return the coordinates of every entry that is not observed, in row-major order."""
+        self.refuse_if_vast()
+        return coordinates(unlisted_cells(self.indices, self.shape), self.shape).astype(np.int32)
+
+    def with_absent_zero(self, unknown: np.ndarray | None = None) -> Observations:
+        """Observe a zero at every entry that is not listed, except those in `unknown`."""
+        gaps = self.gaps()
+        if unknown is not None and len(unknown):
+            keys, listed = (cell_keys(cells, self.shape) for cells in (gaps, unknown))
+            gaps = gaps[~np.isin(keys, listed)]
+        return replace(
+            self,
+            indices=np.concatenate([self.indices, gaps]),
+            values=np.concatenate([self.values, np.zeros(len(gaps))]),
+        )
+
+    def refuse_if_vast(self) -> None:
+        """Refuse to list every entry where that would exhaust the memory."""
+        if self.n_cells > MAX_DENSE_ENTRIES:
+            raise ObservationError(
+                f"the {times(self.shape)} tensor has {self.n_cells:,} entries, more than the "
+                f"{MAX_DENSE_ENTRIES:,} that are listed densely: predict the entries you need."
+            )
+
+    def settle_duplicates(self, duplicates: Duplicates, place: Place = row_number) -> Observations:
+        """Refuse, keep or average entries that are listed more than once."""
+        check_choice("duplicates", duplicates, get_args(Duplicates))
+        if duplicates == "keep":
+            return self
+        first, group = distinct_cells(self.indices, self.shape)
+        if len(first) == len(self):
+            return self
+        if duplicates == "mean":
+            means = np.bincount(group, weights=self.values) / np.bincount(group)
+            return replace(self, indices=self.indices[first], values=means)
+        second = int(np.setdiff1d(np.arange(len(self)), first)[0])
+        names = ", ".join(
+            f"{name}={self.labels[mode][self.indices[second, mode]]!s}"
+            for mode, name in enumerate(self.mode_names)
+        )
+        raise ObservationError(
+            f"the entry at {names} is listed more than once ({place(int(first[group[second]]))} and "
+            f"{place(second)}): name a column that tells them apart as a further mode, or pass "
+            '--duplicates mean or keep (duplicates="mean" or "keep").'
+        )
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to; the caller's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,231 @@
+"""Which columns of a table hold labels, and which hold values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from vaecp.errors import FormatError
+from vaecp.formats.common import Request
+from vaecp.formats.raw import RawTable
+from vaecp.formats.text.dates import is_date
+from vaecp.formats.text.numbers import gaps_among
+from vaecp.formats.text.sniffing import SEPARATORS
+from vaecp.formats.text.written import is_number, is_value
+
+FIRST = "row"
+"""What a first column of labels without a name is called."""
+
+MOST_NAMES = 20
+"""How many columns a message names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the columns of a table are.
+
+    Attributes
+    ----------
+    frame : the table; every column but one that only counts the rows has a name.
+    modes : the columns of labels.
+    values : the column of values; where the table is wide, one for each label of `wide`.
+    value_name : what the values are called.
+    wide : the mode whose labels are the header, or None.
+    notes : what was decided, in sentences.
+    """
+
+    frame: pd.DataFrame
+    modes: tuple[str, ...]
+    values: tuple[str, ...]
+    value_name: str
+    wide: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def choose_columns(raw: RawTable, request: Request) -> Columns:
+    """Tell labels from values by what was asked for, else by place and contents."""
+    frame, notes = _without_repeated_header(raw.frame, raw)
+    names = [str(name) for name in frame.columns if name != ""]
+    if not names:
+        raise FormatError("has no column with a name: name the columns in the first line.")
+    check_columns(names, (*(request.modes or ()), *filter(None, [request.value])), request)
+    if request.wide is not None:
+        return _wide(frame, names, request, notes)
+    _refuse_wide_layout(names, request)
+    if len(names) < 3:
+        raise _too_few(names, request.value or names[-1], len(names) - 1, raw)
+    value, units, more = _value_column(frame, names, raw, request)
+    modes = request.modes or tuple(name for name in names if name not in (value, *units))
+    repeated = [name for name in {*modes, value} if (*modes, value).count(name) > 1]
+    if repeated:
+        raise FormatError(
+            f"column {repeated[0]!r} is asked for twice (modes {', '.join(modes)}; value "
+            f"{value}): name each column once."
+        )
+    if len(modes) < 2:
+        raise _too_few(names, value, len(modes), raw)
+    if request.modes is None and raw.text:
+        _refuse_remarks(frame, modes)
+    return Columns(frame, modes, (value,), value, notes=(*notes, *more))
+
+
+def check_columns(names: Sequence[str], wanted: Sequence[str], request: Request) -> None:
+    """Refuse names that the table does not have, except that `value` names those of a wide one."""
+    for name in wanted:
+        if name not in names and not (request.wide and name == request.value):
+            raise FormatError(f"has no column {name!r}: it has {named(names)}.")
+
+
+def named(names: Sequence[str]) -> str:
+    """Return names as they stand in a message."""
+    shown = [repr(name if len(name) <= 40 else f"{name[:40]}...") for name in names[:MOST_NAMES]]
+    return ", ".join(shown) + (" ..." if len(names) > MOST_NAMES else "")
+
+
+def is_quantity(name: str) -> bool:
+    """Whether the name of a column is a number or a date, and so a label of a mode."""
+    return is_number(name) or is_date(name)
+
+
+def _refuse_remarks(frame: pd.DataFrame, modes: Sequence[str]) -> None:
+    """A column with empty cells holds remarks rather than labels, if enough others are left."""
+    others = [name for name in modes if not (frame[name].str.strip() == "").any()]
+    if len(others) in (len(modes), 0, 1):
+        return
+    remarks = next(name for name in modes if name not in others)
+    empty = (frame[remarks].str.strip() == "").to_numpy()
+    raise FormatError(
+        f"column {remarks!r} is empty in {frame.index.name} {frame.index[int(empty.argmax())]}, so it "
+        f"cannot hold the labels of a mode: name those that do (--modes {','.join(others)}), or fill "
+        "it in."
+    )
+
+
+def _too_few(names: Sequence[str], value: str, n_modes: int, raw: RawTable) -> FormatError:
+    separated = SEPARATORS.get(raw.style.separator or "")
+    return FormatError(
+        f"has the column(s) {named(names)}, which leaves {n_modes} mode(s) beside the value "
+        f"{value[:40]!r}: a tensor needs two or more"
+        f"{f', separated by {separated}' if separated else ''}."
+    )
+
+
+def tidy_columns(raw: RawTable) -> RawTable:
+    """Give the columns tidy names; one without a name may count the rows, or hold labels."""
+    frame, notes = raw.frame, list(raw.notes)
+    names = [str(name).strip() for name in frame.columns]
+    kept = []
+    for place, name in enumerate(names):
+        cells = frame.iloc[:, place]
+        if name or not raw.text:
+            kept.append(place)
+        elif (cells == "").all():
+            continue
+        elif _counts_rows(cells):
+            notes.append(f"Column {place + 1} has no name and counts the rows: it is no mode.")
+            kept.append(place)
+        elif place == 0:
+            notes.append(f"Column 1 has no name: it is called {FIRST!r}.")
+            names[0] = FIRST
+            kept.append(place)
+        else:
+            raise FormatError(f"column {place + 1} has no name: name it in the first line.")
+    frame = frame.iloc[:, kept]
+    frame.columns = pd.Index([names[place] for place in kept], dtype=object)
+    _check_names([str(name) for name in frame.columns if name != ""])
+    return replace(raw, frame=frame, notes=tuple(notes))
+
+
+def _counts_rows(cells: pd.Series) -> bool:
+    return any(
+        cells.tolist() == [str(first + row) for row in range(len(cells))] for first in (0, 1)
+    )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for column, name in enumerate(names):
+        if name in names[:column]:
+            raise FormatError(
+                f"columns {names.index(name) + 1} and {column + 1} are both called {name!r}: give "
+                "them different names."
+            )
+
+
+def _without_repeated_header(frame: Any, raw: RawTable) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out rows that repeat the names, as files have that were put one after another."""
+    if not (raw.text and raw.header and len(frame.columns)):
+        return frame, list(raw.notes)
+    again = frame.iloc[:, -1].str.strip() == frame.columns[-1]
+    if again.any():
+        again &= (frame[again].apply(lambda cells: cells.str.strip()) == frame.columns).all(axis=1)
+    if not again.any():
+        return frame, list(raw.notes)
+    line = f"{frame.index.name} {frame.index[again.to_numpy()][0]}"
+    note = f"Left out {int(again.sum())} repeated header, first in {line}."
+    return frame[~again], [*raw.notes, note]
+
+
+def _refuse_wide_layout(names: Sequence[str], request: Request) -> None:
+    """Two or more columns called by numbers or dates are labels of a mode, not modes themselves."""
+    labels = [name for name in names if is_quantity(name)]
+    if request.modes is None and len(labels) > 1:
+        kind, mode = ("dates", "date") if is_date(labels[0]) else ("numbers", "wavelength")
+        raise FormatError(
+            f"the columns {', '.join(map(repr, labels[:3]))} ... are called by {kind}, as in one "
+            f'row per sample and one column per {mode}: pass --wide {mode} (wide="{mode}") to read '
+            "it so, or --modes to name the label columns."
+        )
+
+
+def _wide(frame: pd.DataFrame, names: Sequence[str], request: Request, notes: list[str]) -> Columns:
+    """Take the header as labels of a mode."""
+    name, value = str(request.wide), request.value or "value"
+    modes = request.modes or tuple(each for each in names if not is_quantity(each))
+    header = tuple(each for each in names if each not in modes)
+    if not header or name in (*modes, value) or value in modes:
+        raise FormatError(
+            f"wide is {name!r}, but the columns {named(names)} leave "
+            f"{len(modes)} for labels and {len(header)} for values: name the label columns with "
+            "modes, and choose a name that none of them has."
+        )
+    if not modes:
+        notes = [*notes, f"No column holds labels: the rows are numbered from 1, as {FIRST!r}."]
+    return Columns(frame, modes, header, value, name, tuple(notes))
+
+
+def _value_column(
+    frame: pd.DataFrame, names: Sequence[str], raw: RawTable, request: Request
+) -> tuple[str, list[str], list[str]]:
+    """Return the column of values, columns of units beside it, and notes."""
+    last = names[-1]
+    if request.value or not raw.text or _has_values(frame[last], request):
+        return request.value or last, [], []
+    texts = frame[last].str.strip()
+    others = [
+        name
+        for name in names[:-1]
+        if name not in (request.modes or ()) and _has_values(frame[name], request, all)
+    ]
+    if others and others[-1] == names[-2] and texts.nunique() == 1:
+        note = f"{last!r} holds {texts.iloc[0]!r} in every row, so {others[-1]!r} holds the values."
+        return others[-1], [last], [note]
+    place = f"{frame.index.name} {frame.index[0]}"
+    advice = f", such as --value {others[-1]}" if others else ""
+    raise FormatError(
+        f"the last column {last!r} has {texts.iloc[0]!r} in {place}, but values must be numbers: "
+        f"name the column of values with --value{advice}."
+    )
+
+
+def _has_values(cells: Any, request: Request, share: Callable = any) -> bool:
+    """Whether a column has any value at all, or nothing but values and gaps."""
+    texts = [str(text) for text in cells.unique()]
+    gaps = gaps_among([text.strip() for text in texts], request.missing)
+    if share is any:
+        return bool(gaps.all()) or any(
+            is_value(text) or text.strip().startswith(("<", ">")) for text in texts
+        )
+    return all(gap or is_value(text) for text, gap in zip(texts, gaps, strict=True))

@@ -1,0 +1,63 @@
+"""Parquet tables, which keep the type of every column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from vaecp.errors import FormatError
+from vaecp.formats.common import BYTES_OF_CELL, Request, damaged_means
+from vaecp.formats.raw import RawTable, Style, TableFile
+from vaecp.formats.tables import Table
+from vaecp.runtime.extras import require
+from vaecp.runtime.memory import refuse_beyond_memory
+
+
+class ParquetFile(TableFile):
+    """Columns with types of their own."""
+
+    text = False
+    options = ()
+
+    def check_installed(self, suffix: str) -> None:
+        """PyArrow is an optional dependency."""
+        require("pyarrow", "parquet", "a .parquet file")
+
+    def read(self, path: Path, request: Request) -> RawTable:
+        """Read the columns; an index with names counts as columns."""
+        request.refuse_variable(path)
+        self.check_installed(path.suffix)
+        with damaged_means(path, "a Parquet file"):
+            _refuse_vast(path)
+            frame = pd.read_parquet(path, engine="pyarrow")
+        named = [name for name in frame.index.names if name is not None]
+        _check_columns(path, [*map(str, named), *map(str, frame.columns)])
+        return RawTable(frame.reset_index(level=named) if named else frame, text=False)
+
+    def write(self, frame: pd.DataFrame, path: Path, style: Style) -> None:
+        """Write the columns."""
+        frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+def _refuse_vast(path: Path) -> None:
+    """Ask what the file declares before any of it is read."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        n_cells = file.metadata.num_rows * max(len(file.schema_arrow.names), 1)
+    refuse_beyond_memory(path, BYTES_OF_CELL * n_cells)
+
+
+def _check_columns(path: Path, columns: list[str]) -> None:
+    repeated = pd.Index(columns)[pd.Index(columns).duplicated()]
+    if len(repeated):
+        raise FormatError(
+            f"{path}: two columns are called {repeated[0]!r:.80}, or a column and the index: give "
+            "them different names."
+        )
+    if not columns:
+        raise FormatError(f"{path}: has no columns: a table has one per mode, and one of values.")
+
+
+FORMAT = Table(ParquetFile())

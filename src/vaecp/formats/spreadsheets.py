@@ -1,0 +1,115 @@
+"""Excel's `.xlsx`: one sheet, whose cells are read as the text table that they look like."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from vaecp.errors import FormatError
+from vaecp.formats.common import Request, choose, damaged_means
+from vaecp.formats.raw import RawTable, Style, TableFile
+from vaecp.formats.tables import Table
+from vaecp.formats.text.sniffing import Row, layout_of_rows
+from vaecp.runtime.extras import require
+
+MOST_BYTES = 2_000_000_000
+"""Larger sheets, once unpacked, are refused."""
+MOST_ROWS = 1_048_575
+
+
+class SpreadsheetFile(TableFile):
+    """Cells of a sheet."""
+
+    text = False
+    options = ("header", "decimal", "thousands", "date_format")
+
+    def check_installed(self, suffix: str) -> None:
+        """Openpyxl is an optional dependency."""
+        require("openpyxl", "excel", "a .xlsx file")
+
+    def read(self, path: Path, request: Request) -> RawTable:
+        """Read the cells of the one sheet that holds any, or of the one that was named."""
+        self.check_installed(path.suffix)
+        with damaged_means(path, "an Excel workbook"):
+            _check_size(path)
+            sheets = _sheets(path)
+        filled = [name for name, rows in sheets.items() if rows]
+        rows = sheets[choose(path, filled, list(sheets), request, "sheets hold cells")]
+        layout = layout_of_rows(
+            rows, header=request.header, wide=request.wide is not None, separator=","
+        )
+        width = len(layout.names)
+        cells = [row for row in rows if row.line > layout.skip and any(row.cells)]
+        if any(len(row.cells) > width for row in cells):
+            line = next(row.line for row in cells if len(row.cells) > width)
+            raise FormatError(f"{path}: row {line} is longer than the header: name every column.")
+        frame = pd.DataFrame(
+            [(*row.cells, *[""] * (width - len(row.cells))) for row in cells],
+            index=pd.Index([row.line for row in cells], name="row"),
+            columns=pd.Index(layout.names, dtype=object),
+            dtype=str,
+        )
+        return RawTable(frame, text=True, notes=layout.notes, header=layout.header)
+
+    def write(self, frame: pd.DataFrame, path: Path, style: Style) -> None:
+        """Write one sheet."""
+        if len(frame) > MOST_ROWS:
+            raise FormatError(
+                f"{path}: {len(frame):,} rows are more than the {MOST_ROWS:,} that a sheet holds: "
+                "use .csv or .parquet."
+            )
+        frame.to_excel(path, index=False, engine="openpyxl")
+
+
+def _check_size(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        size = sum(item.file_size for item in archive.infolist())
+    if size > MOST_BYTES:
+        raise FormatError(
+            f"{path}: unpacks to {size:,} bytes, more than {MOST_BYTES:,}: use .csv or .parquet."
+        )
+
+
+def _sheets(path: Path) -> dict[str, list[Row]]:
+    import openpyxl
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        return {
+            sheet.title: _rows(sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"
+        }
+    finally:
+        book.close()
+
+
+def _rows(sheet: Any) -> list[Row]:
+    """Return rows of text without empty cells at their ends."""
+    rows = []
+    for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        texts = [_text(cell) for cell in cells]
+        while texts and not texts[-1]:
+            texts.pop()
+        if texts:
+            rows.append(Row(line, tuple(texts)))
+    return rows
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, datetime):
+        return (
+            cell.isoformat(sep=" ") if cell.time().isoformat() != "00:00:00" else f"{cell:%Y-%m-%d}"
+        )
+    return cell.isoformat() if isinstance(cell, date) else str(cell)
+
+
+FORMAT = Table(SpreadsheetFile())

@@ -1,0 +1,136 @@
+"""Texts that are dates or times; the order of day and month is decided by the whole column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from vaecp.errors import FormatError
+
+TEXT = "text"
+"""As a date format: dates stay the texts that they are."""
+_TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"
+_ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}{_TIME}\s*(?:Z|[+-]\d{{2}}:?\d{{2}})?")
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_DAY_OR_MONTH = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
+_NAMED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y")
+_LETTERS = re.compile(r"(\d{1,2}[ .-]+)?[A-Za-z]{3,9}[ .,-]+(\d{1,2}[ .,-]+)?\d{4}")
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Dates without a time zone, and what was decided on the way."""
+
+    days: list[datetime]
+    note: str | None = None
+
+
+def read_dates(texts: Sequence[str], name: str, date_format: str | None = None) -> Dates | None:
+    """Return distinct texts as dates where all of them are, else None.
+
+    Examples
+    --------
+    >>> read_dates(["31.01.2024", "1.2.2024"], "day").days[1]
+    datetime.datetime(2024, 2, 1, 0, 0)
+    """
+    if not texts or date_format == TEXT:
+        return None
+    if date_format is not None:
+        return _as_told(texts, date_format)
+    if all(_ISO.fullmatch(text) for text in texts):
+        return _iso(texts)
+    if all(_MONTH.fullmatch(text) for text in texts):
+        return Dates([datetime.strptime(text, "%Y-%m") for text in texts])
+    if all(_DAY_OR_MONTH.fullmatch(text) for text in texts):
+        return _ordered(texts, name)
+    if all(_LETTERS.fullmatch(text) for text in texts):
+        return _named(texts)
+    return None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text looks like a date."""
+    text = text.strip()
+    patterns = (_ISO, _MONTH, _DAY_OR_MONTH, _LETTERS)
+    return any(pattern.fullmatch(text) for pattern in patterns)
+
+
+def _as_told(texts: Sequence[str], date_format: str) -> Dates | None:
+    try:
+        return Dates([_naive(datetime.strptime(text, date_format)) for text in texts])
+    except ValueError:
+        return None
+
+
+def _iso(texts: Sequence[str]) -> Dates | None:
+    days, zones = [], False
+    for text in texts:
+        try:
+            day = datetime.fromisoformat(text)
+        except ValueError:
+            try:
+                day = datetime.fromisoformat(_strict(text))
+            except ValueError:
+                return None
+        zones |= day.tzinfo is not None
+        days.append(_naive(day))
+    return Dates(days, "Times with a time zone were converted to UTC." if zones else None)
+
+
+def _strict(text: str) -> str:
+    """Return a date with dashes, and with two digits for the month, the day and the hour."""
+    found = re.match(r"(\d{4})\D(\d{1,2})\D(\d{1,2})[T ]?\s*(?:(\d{1,2}):)?", text)
+    if found is None:
+        return text
+    date = f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
+    hour = f"T{int(found[4]):02}:" if found[4] else ""
+    return date + hour + text[found.end() :].replace(" ", "")
+
+
+def _naive(day: datetime) -> datetime:
+    return day if day.tzinfo is None else day.astimezone(UTC).replace(tzinfo=None)
+
+
+def _ordered(texts: Sequence[str], name: str) -> Dates | None:
+    """Read day.month.year or month/day/year, whichever the column admits."""
+    found = [_DAY_OR_MONTH.fullmatch(text) for text in texts]
+    first = [int(match[1]) for match in found if match]
+    second = [int(match[3]) for match in found if match]
+    signs = {match[2] for match in found if match}
+    years = {len(match[4]) for match in found if match}
+    if len(signs) > 1 or len(years) > 1:
+        return None
+    sign, year = signs.pop(), "%Y" if years == {4} else "%y"
+    day_first, month_first = max(second) <= 12, max(first) <= 12
+    if not (day_first or month_first):
+        place = [first.index(max(first)), second.index(max(second))]
+        raise FormatError(
+            f"column {name!r} has the dates {texts[place[0]]!r} and {texts[place[1]]!r}: the month "
+            "is not in the same place in both, so write them alike, such as 2024-01-31."
+        )
+    formats = {f"%d{sign}%m{sign}{year}": day_first, f"%m{sign}%d{sign}{year}": month_first}
+    admitted = [each for each, fits in formats.items() if fits]
+    if sign != "." and (len(admitted) > 1 or year == "%y"):
+        raise FormatError(
+            f"column {name!r} has the date {texts[0]!r}, which can be read in several ways: pass "
+            f"--date-format %d{sign}%m{sign}{year} if the day comes first, --date-format "
+            f"%m{sign}%d{sign}{year} if the month does, or --date-format {TEXT} to keep the texts."
+        )
+    return _with_times(texts, admitted[0], name)
+
+
+def _with_times(texts: Sequence[str], date_format: str, name: str) -> Dates | None:
+    for time in ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f"):
+        dates = _as_told([re.sub(r"[T ]\s*", " ", text) for text in texts], date_format + time)
+        if dates is not None:
+            shown = dates.days[0]
+            return Dates(dates.days, f"{name!r}: {texts[0]} is read as {shown.day} {shown:%B %Y}.")
+    return None
+
+
+def _named(texts: Sequence[str]) -> Dates | None:
+    """Read months that are written in English letters."""
+    plain = [re.sub(r"[ .,-]+", " ", text) for text in texts]
+    return next((dates for each in _NAMED if (dates := _as_told(plain, each))), None)

@@ -1,0 +1,118 @@
+"""A column of texts as labels: integers, numbers, dates, or texts without spaces around them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from vaecp.formats.text.dates import read_dates
+from vaecp.formats.text.written import decimal_sign, taken_apart
+
+_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)")
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A column of texts read as labels.
+
+    Attributes
+    ----------
+    values : one label per row; None where there is none.
+    notes : what was decided, in sentences.
+    """
+
+    values: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def read_labels(
+    texts: np.ndarray,
+    name: str,
+    decimal: str | None = None,
+    date_format: str | None = None,
+) -> Labels:
+    """Read a column of texts as labels.
+
+    Spaces around a label are removed. Texts that are all numbers become numbers, except codes
+    with leading zeros; those that are all dates become dates.
+
+    Examples
+    --------
+    >>> read_labels(np.array([" Oslo", "Bonn", "Oslo"], dtype=object), "city").values
+    array(['Oslo', 'Bonn', 'Oslo'], dtype=object)
+    """
+    codes, distinct = pd.factorize(texts, use_na_sentinel=False)
+    clean = [tidied(text) if isinstance(text, str) else "" for text in distinct]
+    notes = []
+    changed = [row for row, text in enumerate(clean) if text and text != distinct[row]]
+    if changed:
+        notes.append(
+            f"{name!r}: spaces around {len(changed)} label{'s' if len(changed) > 1 else ''} were "
+            f"removed, such as {distinct[changed[0]]!r}."
+        )
+    filled = [text for text in clean if text]
+    labels, note = typed(filled, name, decimal, date_format)
+    found = np.full(len(clean), None, dtype=object)
+    if len(filled) == len(clean):
+        found = labels
+    else:
+        found[[bool(text) for text in clean]] = list(labels)
+    return Labels(found[codes], (*notes, *([note] if note else [])))
+
+
+def typed(
+    texts: Sequence[str],
+    name: str,
+    decimal: str | None = None,
+    date_format: str | None = None,
+) -> tuple[np.ndarray, str | None]:
+    """Return distinct tidy texts as integers, numbers or dates where all are, else as they are.
+
+    Examples
+    --------
+    >>> typed(["10", "9"], "day")[0]
+    array([10,  9])
+    >>> typed(["007", "10"], "code")[0]
+    array(['007', '10'], dtype=object)
+    """
+    as_text = np.array(texts, dtype=object)
+    numbers = _numbers(texts, decimal)
+    if numbers is not None:
+        return numbers, None
+    dates = read_dates(texts, name, date_format)
+    if dates is None:
+        return as_text, None
+    days = np.array(dates.days, dtype="datetime64[us]")
+    whole = all(day == day.replace(microsecond=0) for day in dates.days)
+    return days.astype("datetime64[s]") if whole else days, dates.note
+
+
+def tidied(text: str) -> str:
+    """Return a text without spaces around it, its accents composed."""
+    return unicodedata.normalize("NFC", text.strip())
+
+
+def _numbers(texts: Sequence[str], decimal: str | None) -> np.ndarray | None:
+    if (decimal_sign(texts) or decimal) == ",":
+        texts = [_with_point(text) for text in texts]
+    if texts and all(_INTEGER.fullmatch(text) for text in texts):
+        whole = [int(text) for text in texts]
+        return np.array(whole) if max(map(abs, whole)) < 2**63 else None
+    if texts and all(_NUMBER.fullmatch(text) for text in texts):
+        numbers = np.array([float(text) for text in texts])
+        return numbers if np.isfinite(numbers).all() else None
+    return None
+
+
+def _with_point(text: str) -> str:
+    """Write a number that has a decimal comma with a decimal point."""
+    number = taken_apart(text)
+    if number is None or number.before or number.after or (",", ".") not in number.pairs:
+        return text
+    return number.minus + number.digits.replace(".", "").replace(",", ".")

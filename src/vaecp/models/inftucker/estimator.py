@@ -1,0 +1,277 @@
+"""InfTucker: Tucker decomposition in an infinite feature space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields, check_indices
+from vaecp.data.observations import Observations
+from vaecp.data.prediction import Prediction
+from vaecp.errors import ObservationError
+from vaecp.models.base import TensorEstimator, check_at_least
+from vaecp.models.fitted import Diagnostics, FitResult, Fitted
+from vaecp.models.inftucker.covariances import KERNELS
+from vaecp.models.inftucker.learning import (
+    LatentParameters,
+    LatentProcess,
+    entries_covariance,
+    entries_posterior,
+    first_parameters,
+    grid_posterior,
+    learn_on_entries,
+    learn_on_grid,
+)
+from vaecp.runtime.blas import threads_for
+
+FEW_ENTRIES = 200
+"""Up to this many entries, the exact marginal likelihood is the quickest way as well."""
+MAX_ENTRIES = 4_000
+"""The most entries whose own covariance matrix is built, when the grid is too large."""
+MAX_CELLS = 5_000_000
+"""The largest grid, observed or not, that is imputed."""
+SPARSE = 0.02
+"""Below this observed share, imputing learns slowly, and few entries are done exactly."""
+
+OBJECTIVE = "evidence bound"
+
+_BLOCK = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class FittedInfTucker(Fitted):
+    """Latent rows, and the posterior of the latent tensor on the grid or by its entries.
+
+    Attributes
+    ----------
+    rows : per mode; the last row stands for unseen labels and is 0.
+    kernel, signal, noise : the kernel's name, and the variances of signal and noise.
+    unseen_variance : the kernel's variance of a row drawn from the prior.
+    grid_mean, grid_variance : the latent tensor's moments; empty when done by entries.
+    entries, weights, inverse_root : the observed coordinates, C^-1 y and the inverse of the
+        Cholesky root of C; empty when done on the grid.
+    """
+
+    rows: tuple[np.ndarray, ...]
+    kernel: str
+    signal: float
+    noise: float
+    unseen_variance: float
+    grid_mean: np.ndarray
+    grid_variance: np.ndarray
+    entries: np.ndarray
+    weights: np.ndarray
+    inverse_root: np.ndarray
+
+    @property
+    def factors(self) -> tuple[np.ndarray, ...]:
+        return tuple(mode[:-1] for mode in self.rows)
+
+    def validate(self, shape: tuple[int, ...]) -> None:
+        rules = {
+            "rows": Rule(("rows", "rank")),
+            "signal": NOT_NEGATIVE,
+            "noise": NOT_NEGATIVE,
+            "unseen_variance": NOT_NEGATIVE,
+        }
+        by_entries = not np.size(self.grid_mean)
+        if not by_entries:
+            rules |= {"grid_mean": Rule(shape), "grid_variance": Rule(shape)}
+        else:
+            rules |= {
+                "entries": Rule(("entries", "modes"), kinds="iu"),
+                "weights": Rule(("entries",)),
+                "inverse_root": Rule(("entries", "entries")),
+            }
+        check_fields(self, shape, rules)
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel is {self.kernel!r}, none of {', '.join(KERNELS)}")
+        if by_entries:
+            check_indices("entries", self.entries, shape)
+
+    def predict(self, indices: np.ndarray) -> Prediction:
+        """Look the moments up on the grid, or compute them from the observed entries."""
+        mean, variance = np.zeros(len(indices)), self._prior_variance(indices)
+        seen = (indices >= 0).all(axis=1)
+        if self.grid_mean.size:
+            places = tuple(indices[seen].T)
+            mean[seen], variance[seen] = self.grid_mean[places], self.grid_variance[places]
+        else:
+            self._from_entries(indices, np.flatnonzero(seen), mean, variance)
+        noise = np.full(len(mean), np.sqrt(self.noise))
+        return Prediction(mean, noise, np.sqrt(np.maximum(variance, 0.0)))
+
+    def _from_entries(
+        self, indices: np.ndarray, seen: np.ndarray, mean: np.ndarray, variance: np.ndarray
+    ) -> None:
+        """Condition on the observed entries, a block of predicted entries at a time."""
+        kernels = [KERNELS[self.kernel].matrix(rows) for rows in self.factors]
+        step = max(_BLOCK // len(self.entries), 1)
+        for start in range(0, len(seen), step):
+            piece = seen[start : start + step]
+            covariance = self.signal * entries_covariance(kernels, indices[piece], self.entries)
+            mean[piece] = covariance @ self.weights
+            variance[piece] -= np.sum((covariance @ self.inverse_root.T) ** 2, axis=1)
+
+    def _prior_variance(self, indices: np.ndarray) -> np.ndarray:
+        variance = np.full(len(indices), self.signal)
+        for mode, rows in enumerate(self.factors):
+            diagonal = KERNELS[self.kernel].variances(rows)
+            variance *= np.append(diagonal, self.unseen_variance)[indices[:, mode]]
+        return variance
+
+
+class InfTucker(TensorEstimator):
+    """Infinite Tucker: a Gaussian process over the entries, with one kernel per mode.
+
+    Every row of every mode has a latent vector under a Laplace prior. The tensor is Gaussian,
+    its covariance the product over modes of a kernel between latent vectors, and values carry
+    Gaussian noise. With linear kernels this is Tucker with the core integrated out; other
+    kernels do the same in a feature space of endless dimension. Latent vectors and the two
+    variances maximise the marginal likelihood times the prior.
+
+    Gaps are unknown: on a grid that fits in memory, variational EM imputes them by their exact
+    conditional mean and by draws (conjugate gradients on Kronecker products). Where the grid
+    is too large or nearly empty, the exact marginal likelihood of the entries alone is used.
+    Repeated coordinates are averaged. A label that was not seen is independent of all others:
+    its entries are predicted by the mean of the values, with the full variance of the signal. So
+    do predictions fall back to that mean far from the observed entries; one that lies far outside the
+    observed values is drawn back to it.
+    The spread counts what is unknown of the tensor, not of the latent vectors, which are point
+    estimates: with few entries per row the intervals are too narrow.
+
+    On a grid a step costs cells x (sum of mode sizes) multiplications and an
+    eigendecomposition per mode, memory is about ten times the cells; by entries it costs
+    entries^3 and entries^2. A grid above 5,000,000 cells with more than 4,000 entries is refused.
+
+    Parameters
+    ----------
+    rank : the length of the latent vectors.
+    kernel : "rbf", "matern" (smoothness 3/2) or "linear".
+    sparsity : the rate of the Laplace prior; its mean absolute value is 1 / sparsity.
+    max_iter : the largest number of rounds, each of one imputation and ten L-BFGS steps.
+    tol : stop when the bound rises by less than this per observed entry and round.
+    n_draws : how many draws of the gaps the predictive variance is made from.
+    random_state : seed of the start and of the draws.
+
+    Attributes
+    ----------
+    bound_ : per round, a lower bound of the log evidence (exact without gaps or by entries),
+        the log prior of the latent vectors included; it never decreases.
+    n_iter_ : the number of rounds.
+    converged_ : whether `tol` was reached within `max_iter` rounds.
+
+    References
+    ----------
+    Xu, Yan, Qi (2012), "Infinite Tucker Decomposition: Nonparametric Bayesian Models for
+    Multiway Data Analysis", ICML.
+    """
+
+    fitted_type = FittedInfTucker
+
+    def __init__(
+        self,
+        rank: int = 5,
+        *,
+        kernel: Literal["rbf", "matern", "linear"] = "rbf",
+        sparsity: float = 1.0,
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        n_draws: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.rank = rank
+        self.kernel = kernel
+        self.sparsity = sparsity
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_draws = n_draws
+        self.random_state = random_state
+
+    @property
+    def bound_(self) -> np.ndarray:
+        """A lower bound of the log evidence after every round."""
+        check_is_fitted(self)
+        return self.diagnostics_.history[OBJECTIVE]
+
+    def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
+        self._check()
+        observations = observations.settle_duplicates("mean")
+        by_entries = _by_entries(observations)
+        model = LatentProcess(KERNELS[self.kernel], self.sparsity)
+        start = first_parameters(observations, self.rank, random)
+        seed = int(random.integers(2**31))
+        work = float(min(len(observations) ** 3, observations.n_cells * max(observations.shape)))
+        with threads_for(work):
+            return self._learned(observations, model, start, seed, by_entries)
+
+    def _learned(
+        self,
+        observations: Observations,
+        model: LatentProcess,
+        start: LatentParameters,
+        seed: int,
+        by_entries: bool,
+    ) -> FitResult:
+        grid = ((), ())
+        entries = (np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty((0, 0)))
+        if by_entries:
+            learned = learn_on_entries(observations, model, start, self.max_iter)
+            entries = (
+                observations.indices,
+                *entries_posterior(observations, model, learned.parameters),
+            )
+        else:
+            tensor = observations.to_array()
+            learned = learn_on_grid(tensor, model, start, self.max_iter, self.tol, seed)
+            grid = grid_posterior(tensor, model, learned.parameters, self.n_draws, seed)
+        return FitResult(
+            self._fitted(learned.parameters, grid, entries),
+            Diagnostics(
+                {OBJECTIVE: np.array(learned.bounds)},
+                converged=learned.converged,
+                warning=""
+                if learned.converged
+                else f"stopped after max_iter={self.max_iter} rounds while its bound still rose: "
+                "raise max_iter or tol.",
+            ),
+        )
+
+    def _check(self) -> None:
+        for name in ("rank", "max_iter", "n_draws"):
+            check_at_least(name, getattr(self, name), 1)
+        if not self.sparsity > 0:
+            raise ValueError(f"sparsity is {self.sparsity}: use a positive number.")
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel is {self.kernel!r}: use one of {', '.join(KERNELS)}.")
+
+    def _fitted(
+        self, parameters: LatentParameters, grid: Sequence[Any], entries: Sequence[np.ndarray]
+    ) -> FittedInfTucker:
+        return FittedInfTucker(
+            tuple(np.pad(rows, ((0, 1), (0, 0))) for rows in parameters.rows),
+            self.kernel,
+            parameters.signal,
+            parameters.noise,
+            KERNELS[self.kernel].expected_variance(self.rank, 2 / self.sparsity**2),
+            np.asarray(grid[0]),
+            np.asarray(grid[1]),
+            *entries,
+        )
+
+
+def _by_entries(observations: Observations) -> bool:
+    """Choose between the grid and the entries alone, or say that neither can be."""
+    n_entries, n_cells = len(observations), observations.n_cells
+    if n_cells > MAX_CELLS and n_entries > MAX_ENTRIES:
+        raise ObservationError(
+            f"the tensor has {n_cells:,} cells and {n_entries:,} observed entries: InfTucker takes "
+            f"up to {MAX_CELLS:,} cells, or up to {MAX_ENTRIES:,} entries of a larger tensor; use "
+            "FBCP or VAECP."
+        )
+    sparse = n_entries <= min(MAX_ENTRIES, SPARSE * n_cells)
+    return n_entries <= FEW_ENTRIES or n_cells > MAX_CELLS or sparse

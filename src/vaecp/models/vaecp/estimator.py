@@ -1,0 +1,294 @@
+"""VAECP: Bayesian nonlinear tensor decomposition by a variational auto-encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
+
+from vaecp.data.observations import Observations
+from vaecp.models.base import TensorEstimator, check_at_least
+from vaecp.models.fitted import FitResult
+from vaecp.models.vaecp.fitted import FittedVAECP
+from vaecp.models.vaecp.fitting import Settings, choose, fit
+from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
+from vaecp.models.vaecp.portfolio import EFFORTS
+from vaecp.models.vaecp.recipe import Recipe
+from vaecp.runtime.progress import no_progress, progress_bar
+
+
+class VAECP(TensorEstimator):
+    """Fill a tensor with an ensemble of models on Gaussian latent rows.
+
+    Every row of every mode has a latent vector with a Gaussian posterior and a learned prior. A
+    member turns the rows of an entry into the mean of its value: by their product, as in CP, by
+    effects of single rows, and by a small neural network. Labels not seen in training are
+    predicted from the learned prior, with a wider standard deviation.
+
+    The default is more than the published model (see `VAECP.paper`), which is one of its members:
+
+    - *Members of several kinds*: row effects alone, multilinear ones of several ranks, with rows
+      that vary smoothly along ordered modes (wavelengths, times) or freely, and ones with a
+      network. Multilinear members are trained by closed-form sweeps, in milliseconds to seconds;
+      members with a network by the reparameterised evidence bound.
+    - *Held-out entries decide* which ranks, how long, how many. Some are held out of every kind of
+      gap: scattered cells, whole fibres, blocks and rows, as the gaps of the tensor lie.
+    - *Stacking*: how much a member counts at a cell depends on its support, which is how much is
+      known around it.
+    - *Neighbours*: residuals of neighbouring entries along ordered modes correct a prediction,
+      where held-out entries show that this helps.
+    - *Calibration*: held-out entries give the size of errors as a function of support, and their
+      shape. They also choose the members, so this is a little optimistic.
+
+    Parameters
+    ----------
+    rank : width of the latent rows; None lets held-out entries choose, from 0 (row effects) to 64.
+    likelihood : what kind of values there are: "gaussian" (real numbers), "student-t" (with outliers),
+        "bernoulli" (0 or 1), "poisson" or "negative-binomial" (counts), "ordinal" (few levels, such as
+        stars), "log-normal" (positive amounts), "logit-normal" (between two bounds), "non-negative";
+        "auto" looks at the values, and lets held-out entries decide where two are plausible.
+    hidden : units of the tanh layer of members with a network; None chooses.
+    effort : "quick", "normal" or "thorough": how many members and ranks are tried, how long.
+    n_members : how many fits are blended; None chooses.
+    max_epochs : passes over the entries of members that are trained by gradients; None chooses.
+    smooth : whether the rows of modes with an order (the values tell) are expected to vary
+        smoothly, as far as the data support it.
+    neighbours : whether residuals of neighbouring entries may correct a prediction. The model
+        then keeps the training entries.
+    recipe : details of training, a `vaecp.Recipe`; None is the default one.
+    random_state : seed. The same seed on the same CPU gives the same bits.
+    verbose : show a progress bar.
+    devices : where members with a network are trained: a JAX device, its kind such as "cpu" or
+        "gpu", "all", or a list of devices; None leaves it to JAX.
+
+    Attributes
+    ----------
+    factors_ : posterior means of the rows per mode, of the member that counts most.
+    history_ : DataFrame with the course of training, one row per step and member.
+    likelihood_ : the likelihood that was used, by name; `diagnostics_.found` says why.
+    effective_rank_ : how many components of that member the data support.
+    labels_, mode_names_, n_features_in_, n_iter_
+
+    References
+    ----------
+    Liu, Xu, Li (2016). Tensor Decomposition via Variational Auto-Encoder.
+
+    Examples
+    --------
+    >>> keys = [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1)]
+    >>> model = VAECP(rank=2, random_state=0)
+    >>> mean, std = model.fit(keys, [1.0, 2.0, 2.0, 4.0, 3.0]).predict([("c", 2)], return_std=True)
+    >>> mean.shape, bool(std[0] > 0)
+    ((1,), True)
+    """
+
+    fitted_type = FittedVAECP
+    recipe_type: ClassVar[type] = Recipe
+    fitted_: FittedVAECP
+    stream_values_: np.ndarray
+    n_fitted_: int
+
+    def __init__(
+        self,
+        rank: int | None = None,
+        *,
+        likelihood: str = "auto",
+        hidden: int | None = None,
+        effort: str = "normal",
+        n_members: int | None = None,
+        max_epochs: int | None = None,
+        smooth: bool = True,
+        neighbours: bool = True,
+        recipe: Recipe | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+        devices: Any = None,
+    ) -> None:
+        self.rank = rank
+        self.likelihood = likelihood
+        self.hidden = hidden
+        self.effort = effort
+        self.n_members = n_members
+        self.max_epochs = max_epochs
+        self.smooth = smooth
+        self.neighbours = neighbours
+        self.recipe = recipe
+        self.random_state = random_state
+        self.verbose = verbose
+        self.devices = devices
+
+    @classmethod
+    def paper(
+        cls,
+        rank: int = 20,
+        hidden: int = 100,
+        learning_rate: float = 5e-5,
+        max_epochs: int = 500,
+        **settings: Any,
+    ) -> Self:
+        """Return exactly the published model and settings, to compare with.
+
+        Batches of 30, one draw, a constant rate (1e-4 for synthetic, 1e-5 to 5e-5 for real
+        data), one prior shared by all modes, the network alone, both heads and the whole KL
+        from the first step, one fit to all entries.
+
+        The paper does not say how many epochs it trains, so `max_epochs` is ours, nor how it
+        starts: here row means are drawn from Normal(0, 1) with posterior standard deviations of
+        0.05, weights from Normal(0, 1 / inputs), the prior is Normal(0, 1) and biases are 0.
+        Values are standardised, by the training entries.
+        """
+        published = {
+            "likelihood": "gaussian",
+            "hidden": hidden,
+            "n_members": 1,
+            "max_epochs": max_epochs,
+            "smooth": False,
+            "neighbours": False,
+            "recipe": Recipe.paper(learning_rate),
+        }
+        return cls(rank, **published | settings)
+
+    def partial_fit(self, X: Any, y: Any, forget: float = 1.0) -> Self:
+        """Learn from further entries, of known rows and of new ones, without the earlier ones.
+
+        The first call is a `fit`. In later ones the posterior of each row is its prior (streaming
+        variational Bayes), and a new row has the learned prior of its mode. Ranks, members and
+        their weights are those of the last fit, and a first part says little about them: so a
+        stream is fitted again whenever its entries have doubled. For that, the model keeps their
+        values. After a plain `fit`, or with `forget`, it does not.
+
+        Parameters
+        ----------
+        X, y : labels and values.
+        forget : how much of what was known counts, from 0 (nothing) to 1 (all, the default); for
+            values that drift, try 0.9 to 0.99.
+
+        References
+        ----------
+        Broderick, Boyd, Wibisono, Wilson and Jordan (2013). Streaming variational Bayes.
+        """
+        if not 0 <= forget <= 1:
+            raise ValueError(f"forget is {forget!r}: use a number from 0 to 1, such as 0.95.")
+        if not hasattr(self, "fitted_"):
+            return self._with_stream(self.fit(X, y), np.asarray(y, dtype=np.float64))
+        joining, scaling = self._joining(X, y)
+        with self._on_device():
+            grown = self._grown(joining, scaling, self.fitted_.streamed(joining, forget))
+        stream = getattr(self, "stream_values_", None)
+        vars(self).update(vars(grown))
+        if stream is None or forget < 1 or len(stream) + len(joining.values) != self._n_entries:
+            vars(self).pop("stream_values_", None)
+            return self
+        self.stream_values_ = np.concatenate([stream, np.asarray(y, dtype=np.float64)])
+        return self._fitted_again() if self._n_entries >= 2 * self.n_fitted_ else self
+
+    @property
+    def _n_entries(self) -> int:
+        return len(self.fitted_.support.indices)
+
+    def _fitted_again(self) -> Self:
+        names = tuple(getattr(self, "feature_names_in_", ()))
+        observations = Observations(
+            self.fitted_.support.indices,
+            self.stream_values_,
+            self.shape_,
+            self.mode_names_,
+            self.labels_,
+            self.value_name_,
+        )
+        return self._with_stream(self._learn(observations, names), observations.values)
+
+    def _with_stream(self, model: Self, values: np.ndarray) -> Self:
+        model.stream_values_, model.n_fitted_ = np.array(values, dtype=np.float64), len(values)
+        return model
+
+    @property
+    def n_iter_(self) -> int:
+        """How many sweeps or epochs were run."""
+        check_is_fitted(self)
+        return self.diagnostics_.n_iter
+
+    @property
+    def effective_rank_(self) -> int:
+        """How many components of the member that counts most rise above the noise."""
+        check_is_fitted(self)
+        return self.fitted_.effective_rank
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """The course of training, one row per step and member."""
+        check_is_fitted(self)
+        history = self.diagnostics_.history
+        if not history:
+            return pd.DataFrame(columns=pd.Index([self.diagnostics_.step, "member"]))
+        n_steps, n_members = next(iter(history.values())).shape
+        step, member = np.indices((n_steps, n_members)).reshape(2, -1)
+        return pd.DataFrame(
+            {self.diagnostics_.step: step + 1, "member": member}
+            | {term: values.ravel() for term, values in history.items()}
+        )
+
+    def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
+        settings, values = self._settings(), observations.values
+        kind, why = choose(observations, self.likelihood, settings)
+        likelihood = kind.of(values)
+        scaling = likelihood.scaling(values)
+        scaled = observations.with_values(scaling.apply(values, observations.indices))
+        random = self._random()
+        result = self._fit(scaled, random, likelihood)
+        result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
+        self._take_over(observations, scaling, result, names)
+        vars(self).pop("stream_values_", None)
+        return self
+
+    def _fit(
+        self,
+        observations: Observations,
+        random: np.random.Generator,
+        likelihood: Likelihood = GAUSSIAN,
+    ) -> FitResult:
+        settings = replace(self._settings(), likelihood=likelihood)
+        with progress_bar("VAECP") if self.verbose else no_progress() as on_progress:
+            return fit(observations, settings, random, on_progress)
+
+    @property
+    def likelihood_(self) -> str:
+        """The likelihood that was used."""
+        check_is_fitted(self)
+        return self.fitted_.likelihood.name
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        fitted = getattr(self, "fitted_", None)
+        name = fitted.likelihood.name if fitted is not None else self.likelihood
+        if name in ("bernoulli", *Bernoulli.aliases):  # scorers of classifiers then work
+            tags.estimator_type, tags.regressor_tags = "classifier", None
+            tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)
+        return tags
+
+    def _settings(self) -> Settings:
+        for name in ("rank", "hidden", "n_members", "max_epochs"):
+            if getattr(self, name) is not None:
+                check_at_least(name, getattr(self, name), 1)
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort is {self.effort!r}: use {', '.join(map(repr, EFFORTS))}.")
+        recipe = self.recipe if self.recipe is not None else Recipe()
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe is {recipe!r}: use a vaecp.Recipe, or None for the default.")
+        recipe.check()
+        return Settings(
+            self.rank,
+            self.hidden,
+            EFFORTS[self.effort],
+            self.n_members,
+            self.max_epochs,
+            self.smooth,
+            self.neighbours,
+            recipe,
+            devices=self.devices,
+        )

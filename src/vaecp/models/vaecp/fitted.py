@@ -1,0 +1,325 @@
+"""What VAECP learned: members, how much each counts where, and how large errors are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields, check_indices, check_modes
+from vaecp.data.prediction import Prediction
+from vaecp.data.support import Support
+from vaecp.models.fitted import Components, Fitted, SumOfProducts
+from vaecp.models.joining import Joining
+from vaecp.models.vaecp.between import interpolated, positions
+from vaecp.models.vaecp.likelihoods import Gaussian, Likelihood
+from vaecp.models.vaecp.members import Ensemble
+from vaecp.models.vaecp.neighbours import HALF_WIDTHS, Correction
+from vaecp.models.vaecp.spread import Spread
+from vaecp.models.vaecp.stacking import Stack
+from vaecp.models.vaecp.updating import noise_after, updated
+
+RELEVANT = 0.05
+"""A component counts if its variance is at least this share of the noise's."""
+
+MOST_NOISE = 0.98
+"""Of the variance of an entry; the rest is ignorance."""
+
+
+USUAL = 0.9
+"""Share of the residuals by which their size is compared with what was expected."""
+
+
+class Blend:
+    """Members' moments at entries, and what becomes of them."""
+
+    def __init__(self, fitted: FittedVAECP, indices: np.ndarray) -> None:
+        self.features = fitted.support.features(indices)
+        self.means, self.variances, self.noises = fitted.ensemble.moments(indices)
+        self.weights = fitted.stack.weights(self.features)
+        self.mean = np.sum(self.weights * self.means, axis=1)
+
+    @property
+    def ignorance(self) -> np.ndarray:
+        """Variance of the mean within members, and between them."""
+        apart = (self.means - self.mean[:, None]) ** 2
+        return np.sum(self.weights * (self.variances + apart), axis=1)
+
+    def noise(self, fitted: FittedVAECP, indices: np.ndarray) -> np.ndarray:
+        """Noise variance: the members' own, and how much noisier the rows of an entry are."""
+        rows = sum(table[indices[:, mode]] for mode, table in enumerate(fitted.row_log_noise))
+        return np.exp(2 * rows) * np.sum(self.weights * self.noises, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedVAECP(Fitted):
+    """Everything that predictions need, as plain arrays in records."""
+
+    ensemble: Ensemble
+    stack: Stack
+    spread: Spread
+    support: Support
+    row_log_noise: tuple[np.ndarray, ...]  # per mode (rows + 1,): how much noisier a row is
+    unseen_scale: np.ndarray  # (D + 1,): of standard deviations, one mode unseen; several
+    smoothed: tuple[int, ...]  # modes whose rows vary smoothly
+    correction: Correction | None  # what residuals at neighbouring entries tell
+    likelihood: Likelihood
+
+    def validate(self, shape: tuple[int, ...]) -> None:
+        validate(self, shape)
+
+    def predict(self, indices: np.ndarray) -> Prediction:
+        """Return the calibrated mixture of members."""
+        return self.likelihood.predict(*self.blend(indices), self.spread.shape)
+
+    def blend(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the latent mean of entries, and the variances of noise and ignorance."""
+        blend = Blend(self, indices)
+        noise, ignorance = blend.noise(self, indices), blend.ignorance
+        total = (noise + ignorance) * np.exp(self.spread.log_factor(blend.features))
+        noise = np.minimum(noise * np.exp(self.spread.intercept), MOST_NOISE * total)
+        ignorance = (total - noise) * self._unseen(indices) ** 2
+        return self._corrected(blend.mean, indices), noise, ignorance
+
+    def predict_mean(self, indices: np.ndarray) -> np.ndarray:
+        """Return the means alone."""
+        if type(self.likelihood).predict is not Gaussian.predict:
+            return self.predict(indices).mean
+        return self._corrected(Blend(self, indices).mean, indices)
+
+    def sample(self, indices: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:
+        """Draw whole tensors: entries that share a row share its draw."""
+        blend = Blend(self, indices)
+        share = blend.weights.mean(axis=0)
+        ids = self.ensemble.ids_of(indices)
+        noise = np.sqrt(blend.noise(self, indices))
+        members = random.choice(len(share), size=n, p=share / share.sum())
+        joint = np.stack([self.ensemble.draw(int(member), ids, random) for member in members])
+        joint += noise * random.standard_normal(joint.shape)
+        # Ensemble copula coupling: values from the calibrated distribution of each entry, in
+        # the order of the joint draws, which know how entries vary together.
+        calibrated = np.sort(self.predict(indices).sample(n, random), axis=0)
+        ranks = np.argsort(np.argsort(joint, axis=0), axis=0)
+        return np.take_along_axis(calibrated, ranks, axis=0)
+
+    def fold_in(self, joining: Joining) -> FittedVAECP:
+        """Infer the rows that joined, all else being held."""
+        grown = self._grown(joining)
+        moving = tuple(source < 0 for source in joining.sources)
+        ensemble = updated(grown.ensemble, joining.indices, joining.values, self.likelihood, moving)
+        return grown._with_entries(ensemble, joining)._widened(joining)
+
+    def streamed(self, joining: Joining, forget: float) -> FittedVAECP:
+        """Learn from a batch of entries; posteriors so far are the priors."""
+        grown = self._grown(joining)
+        before = grown.ensemble.faded(forget) if forget < 1 else grown.ensemble
+        moving = tuple(np.ones(size, dtype=bool) for size in joining.shape)
+        if self.likelihood.has_residuals:
+            before = before.reaching(joining.values)
+        ensemble = updated(before, joining.indices, joining.values, self.likelihood, moving)
+        n_before = forget * len(self.support.indices)
+        noises = noise_after(ensemble, joining.indices, joining.values, self.likelihood, n_before)
+        return grown._with_entries(replace(ensemble, noises=noises), joining)
+
+    def _grown(self, joining: Joining) -> FittedVAECP:
+        """Make room for the rows that join; they have the prior, or lie between their neighbours."""
+        ensemble = self.ensemble
+
+        def tables(name: str) -> tuple[np.ndarray, ...]:
+            modes = enumerate(getattr(ensemble, name))
+            return tuple(joining.grown(table, mode, axis=1) for mode, table in modes)
+
+        mean, variance = tables("mean"), tables("variance")
+        for mode in self.smoothed:
+            at, known = positions(joining.labels[mode]), joining.sources[mode] >= 0
+            for member in np.flatnonzero(ensemble.correlation[mode].any(axis=(1, 2))):
+                rows = mean[mode][member, :-1], variance[mode][member, :-1]
+                found = interpolated(*rows, at, known, variance[mode][member, -1])
+                mean[mode][member, :-1], variance[mode][member, :-1] = found
+        return replace(
+            self,
+            ensemble=replace(
+                ensemble, mean=mean, variance=variance, correlation=tables("correlation")
+            ),
+            row_log_noise=tuple(joining.grown(t, m) for m, t in enumerate(self.row_log_noise)),
+        )
+
+    def _with_entries(self, ensemble: Ensemble, joining: Joining) -> FittedVAECP:
+        """Take over the rows; new entries support others, and have residuals of their own."""
+        old = joining.moved(self.support.indices)
+        indices = np.concatenate([old, joining.indices.astype(np.int32)])
+        support = replace(self.support, indices=indices, shape=joining.shape)
+        fitted = replace(self, ensemble=ensemble, support=support)
+        if self.correction is None:
+            return fitted
+        near = self.correction.neighbourhood
+        left = joining.values - Blend(fitted, joining.indices).mean
+        near = replace(
+            near,
+            indices=np.concatenate([joining.moved(near.indices), joining.indices]),
+            errors=np.concatenate([near.errors, left.astype(near.errors.dtype)]),
+            shape=joining.shape,
+        )
+        return replace(fitted, correction=replace(self.correction, neighbourhood=near))
+
+    def _widened(self, joining: Joining) -> FittedVAECP:
+        """Let residuals of new rows say how much larger their errors are than those of known ones.
+
+        What a new row has of its own, held rows cannot show. Its entries tell, as far as they are
+        more than the numbers that were learned from them.
+        """
+        if not self.likelihood.has_residuals or not len(joining.values):
+            return self
+        mean, noise, ignorance = self.blend(joining.indices)
+        prediction = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), self.spread.shape)
+        low, high = prediction.interval(USUAL)
+        size = 2 * np.abs(joining.values - mean) / np.maximum(high - low, 1e-300)
+        tables = tuple(table.copy() for table in self.row_log_noise)
+        for mode, row, entries in joining.visits(n_sweeps=1):
+            trust = len(entries) / (len(entries) + max(int(self.ensemble.ranks.max()), 8))
+            ratio = max(float(np.quantile(size[entries], USUAL)), 1.0) ** (2 * trust)
+            share = np.mean(ignorance[entries] / noise[entries])
+            tables[mode][row] = 0.5 * np.log(ratio + (ratio - 1) * share)
+        return replace(self, row_log_noise=tables)
+
+    def knows_empty_rows(self, mode: int) -> bool:
+        """In a smoothed mode a row lies between its neighbours."""
+        return mode in self.smoothed
+
+    @property
+    def factors(self) -> tuple[np.ndarray, ...]:
+        """The posterior means of the components of the member that counts most."""
+        rank = int(self.ensemble.ranks[self.main])
+        return tuple(table[self.main, :-1, :rank] for table in self.ensemble.mean)
+
+    def row_std(self) -> tuple[np.ndarray, ...]:
+        """The posterior standard deviations of `factors`."""
+        rank = int(self.ensemble.ranks[self.main])
+        return tuple(np.sqrt(table[self.main, :-1, :rank]) for table in self.ensemble.variance)
+
+    def components(self, indices: np.ndarray) -> tuple[Components, ...]:
+        """Return the effects on what the main member decodes; neighbours have no part in it."""
+        one = self.ensemble.only(np.array([self.main]))
+        before = one.moments(indices).mean[:, 0]
+        effects = []
+        for component in range(int(one.ranks[0])):
+            levelled = []
+            for table in one.mean:
+                table = table.copy()
+                table[0, :, component] = table[0, :-1, component].mean()
+                levelled.append(table)
+            moved = replace(one, mean=tuple(levelled))
+            effects.append(moved.moments(indices).mean[:, 0] - before)
+        return (Components(None, np.stack(effects, axis=1)),) if effects else ()
+
+    def as_cp(self) -> SumOfProducts | None:
+        """The member that counts most, where it is all there is: its effects are components."""
+        if len(self.ensemble) > 1 or self.ensemble.network or self.correction is not None:
+            return None
+        factors = tuple(table[0, :-1].astype(np.float64) for table in self.ensemble.mean)
+        return SumOfProducts(np.ones(factors[0].shape[1]), factors, float(self.ensemble.levels[0]))
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        return self.likelihood.classes_of_values
+
+    @property
+    def effective_rank(self) -> int:
+        """How many components of the main member rise above the noise."""
+        rank = int(self.ensemble.ranks[self.main])
+        sizes = np.ones(rank)
+        for table, variance in zip(self.ensemble.mean, self.ensemble.variance, strict=True):
+            rows = table[self.main, :-1, :rank].astype(np.float64)
+            sizes *= np.mean(rows**2 + variance[self.main, :-1, :rank], axis=0)
+        noise = float(self.ensemble.noises[self.main]) or 1.0
+        return int(np.sum(sizes > RELEVANT * noise))
+
+    @property
+    def main(self) -> int:
+        """The member that counts most where the support is ordinary."""
+        return int(np.argmax(self.stack.intercepts))
+
+    def _corrected(self, mean: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        if self.correction is None:
+            return mean
+        corrected = mean + self.correction.at(indices)
+        return np.clip(corrected, self.ensemble.lowest, self.ensemble.highest)
+
+    def _unseen(self, indices: np.ndarray) -> np.ndarray:
+        unseen = indices < 0
+        which = np.where(unseen.sum(axis=1) > 1, unseen.shape[1], unseen.argmax(axis=1))
+        return np.where(unseen.any(axis=1), self.unseen_scale[which], 1.0)
+
+
+_RULES = {
+    "ensemble.mean": Rule(("members", "rows", "width")),
+    "ensemble.variance": Rule(("members", "rows", "width"), least=0),
+    "ensemble.correlation": Rule(("members", "rows", "width"), least=-1, most=1),
+    "ensemble.ranks": Rule(("members",), least=0, kinds="iu"),
+    "ensemble.levels": Rule(("members",)),
+    "ensemble.noises": Rule(("members",), least=0),
+    "ensemble.multilinear": Rule(("members",), kinds="b"),
+    "ensemble.prior_variance": Rule(least=0),
+    "stack.intercepts": Rule(("members",)),
+    "stack.slopes": Rule(("features", "members")),
+    "spread.slopes": Rule(("features",)),
+    "spread.shape.weights": NOT_NEGATIVE,
+    "spread.shape.scales": Rule((), least=1e-300, kinds="iuf"),
+    "row_log_noise": Rule(("rows",), least=-300, most=300),
+    "unseen_scale": Rule(("modes + 1",), least=0),
+    "likelihood.noise_variance": NOT_NEGATIVE,
+    "likelihood.size": Rule((), kinds="iuf", finite=False),
+    "likelihood.highest": Rule((), kinds="iuf", finite=False),
+    "likelihood.ignorance": Rule((), kinds="iuf", finite=False),
+    "likelihood.classes": Rule(("classes",)),
+    "likelihood.thresholds": Rule(("thresholds",)),
+    "support.indices": Rule(("entries", "modes"), kinds="i"),
+    "correction.neighbourhood.indices": Rule(("neighbours", "modes"), kinds="i"),
+    "correction.neighbourhood.errors": Rule(("neighbours",)),
+    **{
+        f"{part}.standard.{end}": Rule(("features",), finite=end in ("centre", "scale"))
+        for part in ("stack", "spread")
+        for end in ("centre", "scale", "lowest", "highest")
+    },
+}
+"""What the arrays keep to; a field that is not listed has its type, and finite numbers."""
+_RULES_OF_NETWORK = {
+    "ensemble.network.input_weights": Rule(("members", "modes", "width", "hidden")),
+    "ensemble.network.bias": Rule(("members", "hidden")),
+    "ensemble.network.heads": Rule(("members", 2, "hidden")),
+}
+
+
+def validate(fitted: FittedVAECP, shape: tuple[int, ...]) -> None:
+    """Raise a ValueError if a field does not fit the others, or a tensor of this shape."""
+    check_fields(fitted, shape, _RULES)
+    ensemble, mixture = fitted.ensemble, fitted.spread.shape
+    if ensemble.network:
+        check_fields(fitted, shape, _RULES | _RULES_OF_NETWORK)
+    if ensemble.ranks.max() > ensemble.mean[0].shape[-1]:
+        raise ValueError("ensemble.ranks are larger than the rows are wide")
+    prior = ensemble.prior_variance.shape  # of no components, where every rank is 0
+    if prior[:2] != (len(ensemble), len(shape)) or prior[2:] < (ensemble.ranks.max(),):
+        raise ValueError(f"ensemble.prior_variance has shape {prior}, too small for the others")
+    for name, features in (("stack", fitted.stack.standard), ("spread", fitted.spread.standard)):
+        if not (features.scale > 0).all() or not (features.lowest <= features.highest).all():
+            raise ValueError(
+                f"{name}.standard has scales or ends that are not finite or not in order"
+            )
+    if len(mixture.weights) != len(mixture.scales) or abs(sum(mixture.weights) - 1) > 1e-9:
+        raise ValueError("spread.shape.weights do not sum to 1, or are not one per scale")
+    check_modes("smoothed", fitted.smoothed, len(shape))
+    fitted.likelihood.validate()
+    near = fitted.correction.neighbourhood if fitted.correction else None
+    for name, place in (("support", fitted.support), ("correction.neighbourhood", near)):
+        if place is not None:
+            if place.shape != shape:
+                raise ValueError(f"{name}.shape is {place.shape}, and not {shape}")
+            check_indices(f"{name}.indices", place.indices, shape)
+    check_modes("support.ordered", fitted.support.ordered, len(shape))
+    if len(fitted.spread.slopes) != len(fitted.support.names):
+        raise ValueError(f"spread.slopes are not one for each of {fitted.support.names}")
+    if near is not None and fitted.correction is not None:
+        check_modes("correction.neighbourhood.modes", near.modes, len(shape))
+        if fitted.correction.weights.shape != (len(HALF_WIDTHS) * len(near.modes),):
+            raise ValueError("correction.weights are not one for each width and mode")

@@ -1,0 +1,195 @@
+"""From scaled observations to a fitted model: plan, train, judge; pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vaecp.data.observations import Observations
+from vaecp.data.order import ordered_modes
+from vaecp.models.fitted import Diagnostics, FitResult
+from vaecp.models.vaecp.holdouts import Fold, folds_for
+from vaecp.models.vaecp.judging import Trained, judged
+from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood, find
+from vaecp.models.vaecp.likelihoods.choice import plausible
+from vaecp.models.vaecp.members import member_of
+from vaecp.models.vaecp.portfolio import (
+    EFFORTS,
+    WORTH,
+    Candidate,
+    Effort,
+    Workshop,
+    average_gain,
+    choose_members,
+)
+from vaecp.models.vaecp.recipe import Recipe
+from vaecp.models.vaecp.sweeps.chains import Chain
+
+LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
+LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
+
+OnProgress = Callable[[int, int, str], None]
+"""Told the steps done, how many there are about, and what is being done."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fit is asked to do."""
+
+    rank: int | None
+    hidden: int | None
+    effort: Effort
+    n_members: int | None
+    max_epochs: int | None
+    smooth: bool
+    neighbours: bool
+    recipe: Recipe
+    likelihood: Likelihood = GAUSSIAN
+    devices: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that is decided before training."""
+
+    observations: Observations
+    folds: tuple[Fold, ...]
+    ordered: tuple[bool, ...]
+    chains: tuple[Chain | None, ...]
+    seed: int
+
+
+def choose(
+    observations: Observations, name: str, settings: Settings
+) -> tuple[type[Likelihood], str]:
+    """Return the likelihood of that name; of "auto", the plausible one that predicts best."""
+    if name != "auto":
+        return find(name), "it was asked for"
+    found = plausible(observations.values)
+    if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
+        return find(found.names[0]), found.why
+    random = np.random.default_rng(0)
+    kept = random.permutation(len(observations))[:MOST_TO_COMPARE]
+    held_out, train = np.split(kept, [len(kept) // 6])
+    scores = {
+        each: _score(observations.take(train), observations.take(held_out), find(each), settings)
+        for each in found.names
+    }
+    best = max(scores, key=lambda each: scores[each])
+    told = ", ".join(f"{each} {score:.3f}" for each, score in scores.items())
+    return find(best), f"{found.why}; mean log-score of held-out values: {told}"
+
+
+def _score(
+    train: Observations, held_out: Observations, kind: type[Likelihood], settings: Settings
+) -> float:
+    likelihood = kind.of(train.values)
+    scaling = likelihood.scaling(train.values)
+    quick = replace(
+        settings,
+        effort=EFFORTS["quick"],
+        recipe=Recipe(network=False),
+        likelihood=likelihood,
+    )
+    scaled = train.with_values(scaling.apply(train.values, train.indices))
+    fitted = fit(scaled, quick, np.random.default_rng(0)).fitted
+    prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)
+    return float(np.mean(np.maximum(prediction.log_density(held_out.values), -50.0)))
+
+
+def plan(observations: Observations, settings: Settings, random: np.random.Generator) -> Plan:
+    """Find the modes that have an order, and hold entries out."""
+    seed = int(random.integers(2**31))
+    asks_order = settings.smooth or settings.neighbours
+    ordered = ordered_modes(observations) if asks_order else (False,) * observations.n_modes
+    draw = np.random.default_rng(seed)
+    folds = folds_for(observations, ordered, draw) if settings.recipe.held_out else ()
+    chains = tuple(
+        Chain.through(labels, len(labels)) if has_order and settings.smooth else None
+        for has_order, labels in zip(ordered, observations.labels, strict=True)
+    )
+    return Plan(observations, folds, ordered, chains, seed)
+
+
+def fit(
+    observations: Observations,
+    settings: Settings,
+    random: np.random.Generator,
+    on_progress: OnProgress | None = None,
+) -> FitResult:
+    """Train members of several kinds, and let held-out entries judge them."""
+    planned = plan(observations, settings, random)
+    trained, histories, likelihood = [], [], settings.likelihood
+    wants_network = settings.recipe.network
+    if settings.recipe.sweeps:
+        workshop = Workshop(
+            planned.observations, planned.folds, planned.chains, settings.likelihood, planned.seed
+        )
+        workshop.on_sweeps = on_progress or workshop.on_sweeps
+        chosen = choose_members(workshop, settings.effort, settings.rank, settings.n_members)
+        likelihood = workshop.likelihood  # as the first member has learned it
+        for candidate in chosen:
+            trained.append(_by_sweeps(workshop, candidate))
+            histories.append(candidate.descents[0].history if candidate.descents else ())
+        if wants_network is None:
+            wants_network = _leaves_room(planned, settings, chosen)
+    history = _history_of_sweeps(histories)
+    if wants_network:
+        from vaecp.models.vaecp.gradients.fits import network_members
+
+        found = network_members(planned, replace(settings, likelihood=likelihood), on_progress)
+        trained += found.trained
+        history = history or found.history
+    fitted = judged(
+        observations,
+        planned.folds,
+        trained,
+        tuple(int(mode) for mode in np.flatnonzero(planned.ordered)),
+        tuple(mode for mode, chain in enumerate(planned.chains) if chain is not None),
+        likelihood,
+        neighbours=settings.neighbours,
+        calibrate=settings.recipe.calibrate,
+        random=random,
+    )
+    diagnostics = Diagnostics(
+        history,
+        "sweep" if settings.recipe.sweeps else "epoch",
+        found={"rank": int(fitted.ensemble.ranks[fitted.main]), "n_members": len(fitted.ensemble)},
+    )
+    return FitResult(fitted, diagnostics)
+
+
+def _by_sweeps(workshop: Workshop, candidate: Candidate) -> Trained:
+    by_fold = tuple(
+        member_of(workshop.solver(number, candidate.kind), descent)
+        for number, descent in enumerate(candidate.descents)
+    )
+    return Trained(by_fold, member_of(*workshop.finished(candidate)))
+
+
+def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate]) -> bool:
+    """Whether members with a network may add something: others gain by being averaged."""
+    n_entries = len(planned.observations)
+    if not settings.likelihood.has_gradients:
+        return False
+    if not planned.folds or n_entries > MOST_FOR_NETWORK:
+        return False
+    if settings.n_members is not None or settings.effort is EFFORTS["quick"]:
+        return False
+    if settings.effort is EFFORTS["thorough"]:
+        return True
+    many = n_entries >= LEAST_FOR_NETWORK
+    return many and average_gain(chosen, planned.folds) > 4 * WORTH
+
+
+def _history_of_sweeps(histories: Sequence[tuple]) -> dict[str, np.ndarray]:
+    longest = max((len(history) for history in histories), default=0)
+    if not longest:
+        return {}
+    table = np.full((longest, len(histories), 2), np.nan)
+    for place, history in enumerate(histories):
+        table[: len(history), place] = np.array(history).reshape(-1, 2)
+    return {"noise_std": table[..., 0], "training_loss": table[..., 1]}

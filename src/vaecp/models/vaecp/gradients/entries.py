@@ -1,0 +1,68 @@
+"""From observations to the data of a fit, placed on the devices, and to batches of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vaecp.data.observations import Observations
+from vaecp.models.vaecp.gradients.loop import Loop, Problem
+from vaecp.models.vaecp.gradients.objective import Entries
+from vaecp.runtime.padding import round_up
+from vaecp.runtime.placement import Placement
+
+
+def place_problem(
+    train: Observations,
+    validation: Observations | None,
+    free: np.ndarray,
+    loop: Loop,
+    random: np.random.Generator,
+    placement: Placement,
+) -> Problem:
+    """Shuffle, pad and cut the entries, and put them where they will live."""
+    judging = validation.indices if validation else train.indices[:0]
+    judged = validation.values if validation else train.values[:0]
+    indices = np.concatenate([train.indices, judging])
+    values = np.concatenate([train.values, judged])
+    order = random.permutation(len(values))
+    n_batches = round_up(-(-len(values) // loop.batch_size), significant_bits=4)
+    n_entries = loop.batch_size * n_batches
+    every = padded_entries(indices[order], values[order], n_entries)
+    is_held_out = np.pad(order >= len(train), (0, n_entries - len(order))).astype(np.float32)
+    n_held_out = round_up(len(judged), at_least=32)
+    held_out = padded_entries(judging, judged, n_held_out)
+
+    def cut(array: np.ndarray):
+        # In turn, so that padding is spread over the parts.
+        parts = array.reshape(-1, loop.n_parts, *array.shape[1:]).swapaxes(0, 1)
+        return placement.of_entries(np.ascontiguousarray(parts))
+
+    return Problem(
+        training=Entries(cut(every[0]), cut(every[1]), cut(every[2] - is_held_out)),
+        held_out=cut(is_held_out),
+        validation=Entries(*(placement.of_all(array) for array in held_out)),
+        free=placement.of_all(free.astype(np.float32)),
+    )
+
+
+def shuffled_blocks(problem: Problem, loop: Loop, random: np.random.Generator) -> np.ndarray:
+    """Order of the blocks in a chunk: (epochs, batches, parts, blocks per batch and part)."""
+    n_parts, per_part = problem.training.values.shape
+    n_blocks = per_part // loop.block_size
+    orders = [
+        [random.permutation(n_blocks) for _ in range(n_parts)] for _ in range(loop.epochs_per_chunk)
+    ]
+    per_batch = loop.batch_size // n_parts // loop.block_size
+    blocks = np.array(orders, dtype=np.int32).reshape(loop.epochs_per_chunk, n_parts, -1, per_batch)
+    return np.ascontiguousarray(blocks.swapaxes(1, 2))
+
+
+def padded_entries(indices: np.ndarray, values: np.ndarray, size: int) -> tuple[np.ndarray, ...]:
+    """Return the indices, values and weights of `Entries`, with entries of weight 0 at the end."""
+    n_entries, n_modes = indices.shape
+    padded_indices = np.zeros((size, n_modes), dtype=np.int32)
+    padded_indices[:n_entries] = indices
+    padded_values, weights = np.zeros((2, size), dtype=np.float32)
+    padded_values[:n_entries] = values
+    weights[:n_entries] = 1.0
+    return padded_indices, padded_values, weights

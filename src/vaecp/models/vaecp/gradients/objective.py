@@ -1,0 +1,119 @@
+"""The evidence lower bound, pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from vaecp.models.vaecp.gradients import rows as variational
+from vaecp.models.vaecp.gradients.decoder import Decoder, look_up
+from vaecp.models.vaecp.gradients.kernels import Tables
+from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.rows import Prior, Rows
+from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
+from vaecp.runtime.placement import AXIS
+
+
+class Parameters(NamedTuple):
+    """All that is learned: Phi, Psi and Theta of the model."""
+
+    rows: Rows
+    prior: Prior
+    decoder: Decoder
+
+
+class Entries(NamedTuple):
+    """Observed entries on the device; a weight of 0 marks padding.
+
+    Arrays begin with the entries; of a whole tensor, with the parts that devices share.
+    """
+
+    indices: Array  # (n, D)
+    values: Array  # (n,)
+    weights: Array  # (n,)
+
+
+class Elbo(NamedTuple):
+    """The bound and its named terms."""
+
+    log_likelihood: Array
+    kl: Array
+
+    @property
+    def value(self) -> Array:
+        return self.log_likelihood - self.kl
+
+
+def elbo(log_probs: Array, kl: Array | float, n_entries: Array | int) -> Elbo:
+    """Estimate the ELBO of `n_entries` observations from (draws, batch) log-probabilities.
+
+    The batch stands in for all entries, so its likelihood is scaled up. The rows are shared
+    by every entry, so their KL is counted once.
+    """
+    return _scaled_up(log_probs.sum(axis=-1), log_probs.shape[-1], kl, n_entries)
+
+
+def _scaled_up(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int) -> Elbo:
+    return Elbo(n_entries / n_in_batch * sums.mean(), jnp.asarray(kl))
+
+
+def batch_elbo(
+    parameters: Parameters,
+    batch: Entries,
+    key: Array,
+    n_entries: Array | int,
+    layout: Layout,
+    free: Array,
+    n_draws: int = 1,
+    likelihood: Likelihood = GAUSSIAN,
+    mesh: jax.sharding.Mesh | None = None,
+) -> Elbo:
+    """Estimate the ELBO from one minibatch with `n_draws` reparameterised draws of the rows.
+
+    `free` is 1 for numbers of rows that are learned, 0 for padding and constants. The batch is
+    (parts, entries in a part); with a `mesh`, devices share the parts.
+    """
+
+    def log_likelihood(draw_key: Array) -> Array:
+        rows = variational.sample(parameters.rows, draw_key)
+        if mesh is None:
+            return _of_part(parameters.decoder, rows, _joined(batch), layout, likelihood)
+        spec = jax.sharding.PartitionSpec
+        shared = jax.shard_map(
+            lambda decoder, rows, part: jax.lax.psum(
+                _of_part(decoder, rows, _joined(part), layout, likelihood), AXIS
+            ),
+            mesh=mesh,
+            in_specs=(spec(), spec(), spec(AXIS)),
+            out_specs=spec(),
+            check_vma=False,
+        )
+        return shared(parameters.decoder, rows, batch)
+
+    sums = jax.vmap(log_likelihood)(jax.random.split(key, n_draws))
+    kl = variational.kl(parameters.rows, parameters.prior, layout, free)
+    return _scaled_up(sums, batch.values.size, kl, n_entries)
+
+
+def _of_part(
+    decoder: Decoder, rows: Array, part: Entries, layout: Layout, likelihood: Likelihood
+) -> Array:
+    tables: Tables = look_up(decoder, rows, layout, part.indices)
+    return likelihood.total(tables, part.values, part.weights)
+
+
+def _joined(batch: Entries) -> Entries:
+    """(parts, n, ...) -> (parts x n, ...)."""
+    return Entries(
+        batch.indices.reshape(-1, batch.indices.shape[-1]),
+        batch.values.reshape(-1),
+        batch.weights.reshape(-1),
+    )
+
+
+def weight_penalty(decoder: Decoder, precision: Array | float) -> Array:
+    """Negative log of a Normal(0, 1/precision) prior on the weights of the mean head."""
+    return 0.5 * precision * jnp.sum(decoder.mean_weights**2)

@@ -1,0 +1,320 @@
+"""What held-out entries say about trained members: weights, neighbours, and the size of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vaecp.data.labels import UNSEEN
+from vaecp.data.observations import Observations
+from vaecp.data.support import Support
+from vaecp.models.vaecp.fitted import FittedVAECP
+from vaecp.models.vaecp.holdouts import Fold
+from vaecp.models.vaecp.likelihoods import Likelihood
+from vaecp.models.vaecp.members import Ensemble, Member
+from vaecp.models.vaecp.neighbours import Correction, Neighbourhood, weights_of
+from vaecp.models.vaecp.spread import Spread, learn_spread
+from vaecp.models.vaecp.stacking import Stack, learn_stack
+
+N_PARTS = 5
+LEAST_WEIGHT = 0.03
+REACH = 1.0
+"""Predictions may leave the range of the observed values by this share of its width."""
+
+NOISE_ROUNDS = 5
+MAX_ENTRIES_FOR_NOISE = 200_000
+MAX_ENTRIES_FOR_NEIGHBOURS = 20_000_000
+MAX_FOR_CALIBRATION = 3_000
+MAX_LATENT = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A member as held-out entries met it, fold by fold, and after it learned from all entries."""
+
+    by_fold: tuple[Member, ...]
+    final: Member
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Held-out entries of all folds, and what members say of them."""
+
+    folds: tuple[Fold, ...]
+    ensembles: tuple[Ensemble, ...]
+    supports: tuple[Support, ...]
+    features: np.ndarray
+    means: np.ndarray  # (n, members)
+    variances: np.ndarray  # of these means
+    noises: np.ndarray  # (n, members): noise variances
+    values: np.ndarray
+    importance: np.ndarray
+    likelihood: Likelihood
+
+    @classmethod
+    def of(
+        cls,
+        folds: tuple[Fold, ...],
+        trained: Sequence[Trained],
+        whole: Support,
+        likelihood: Likelihood,
+    ) -> Judgement:
+        """Let the members of every fold predict what was held out of it."""
+        ensembles, supports, features, means, variances, noises = [], [], [], [], [], []
+        for number, fold in enumerate(folds):
+            ensemble = Ensemble.of(
+                [each.by_fold[number] for each in trained],
+                *_range_of(fold.train.values, likelihood),
+            )
+            support = whole.among(fold.train.indices)
+            features.append(support.features(fold.held_out.indices))
+            found = ensemble.moments(fold.held_out.indices)
+            means.append(found.mean)
+            variances.append(found.variance)
+            noises.append(found.noise)
+            ensembles.append(ensemble)
+            supports.append(support)
+        kind = np.concatenate([fold.kind for fold in folds])
+        values = np.concatenate([fold.held_out.values for fold in folds])
+        found = np.concatenate(means)
+        importance = np.concatenate([fold.importance for fold in folds])
+        if likelihood.has_residuals:
+            importance = importance / _difficulty(found, values, kind)
+        return cls(
+            folds,
+            tuple(ensembles),
+            tuple(supports),
+            np.concatenate(features),
+            found,
+            np.concatenate(variances),
+            np.concatenate(noises),
+            values,
+            importance,
+            likelihood,
+        )
+
+    def stack(self) -> Stack:
+        """Learn how much each member counts."""
+        return learn_stack(
+            self.means, self.values, self.features, self.importance, likelihood=self.likelihood
+        )
+
+    def blended(self, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean of each held-out entry by weights that did not see it, and ignorance.
+
+        Ignorance is by the weights themselves, as it is of entries that are predicted later.
+        """
+        part = np.random.default_rng(0).permutation(len(self.values)) % N_PARTS
+        weights = np.empty_like(self.means)
+        slopes = bool(np.any(stack.slopes))
+        for out in range(N_PARTS):
+            inside, outside = part != out, part == out
+            if not inside.any() or not outside.any():
+                weights[outside] = stack.weights(self.features[outside])
+                continue
+            found = learn_stack(
+                self.means[inside],
+                self.values[inside],
+                self.features[inside],
+                self.importance[inside],
+                likelihood=self.likelihood,
+                slopes=slopes,
+            )
+            weights[outside] = found.weights(self.features[outside])
+        honest = np.sum(weights * self.means, axis=1)
+        weights = stack.weights(self.features)
+        apart = (self.means - np.sum(weights * self.means, axis=1)[:, None]) ** 2
+        return honest, np.sum(weights * (self.variances + apart), axis=1)
+
+    def only(self, kept: np.ndarray) -> Judgement:
+        """Return the same for some of the members."""
+        return replace(
+            self,
+            ensembles=tuple(ensemble.only(kept) for ensemble in self.ensembles),
+            means=self.means[:, kept],
+            variances=self.variances[:, kept],
+            noises=self.noises[:, kept],
+        )
+
+
+def judged(
+    observations: Observations,
+    folds: tuple[Fold, ...],
+    trained: Sequence[Trained],
+    ordered: tuple[int, ...],
+    smoothed: tuple[int, ...],
+    likelihood: Likelihood,
+    *,
+    neighbours: bool,
+    calibrate: bool,
+    random: np.random.Generator,
+) -> FittedVAECP:
+    """Blend members, correct by neighbours, and learn how large errors are."""
+    support = Support.of(observations.indices, observations.shape, ordered)
+    n_features = len(support.names)
+    judgement = Judgement.of(folds, trained, support, likelihood) if folds else None
+    stack = judgement.stack() if judgement else Stack.equal(len(trained), n_features)
+    if judgement is not None:
+        share = stack.weights(judgement.features).mean(axis=0)
+        kept = share >= min(LEAST_WEIGHT, share.max())
+        if not kept.all():
+            trained = [each for each, stays in zip(trained, kept, strict=True) if stays]
+            judgement = judgement.only(kept)
+            stack = judgement.stack()
+    bounds = _range_of(observations.values, likelihood)
+    ensemble = Ensemble.of([each.final for each in trained], *bounds)
+    fitted = FittedVAECP(
+        ensemble,
+        stack,
+        Spread.plain(n_features),
+        support,
+        tuple(np.zeros(size + 1) for size in observations.shape),
+        np.ones(observations.n_modes + 1),
+        smoothed,
+        None,
+        likelihood,
+    )
+    if not likelihood.has_residuals:
+        return fitted if judgement is None or not calibrate else _calibrated(fitted, judgement)
+    if judgement is not None:
+        fitted = _with_errors(fitted, judgement, observations, ordered, neighbours, calibrate)
+    return with_unseen_labels(fitted, observations, random) if calibrate else fitted
+
+
+def _calibrated(fitted: FittedVAECP, judgement: Judgement) -> FittedVAECP:
+    """Let held-out values say how latent numbers are stretched, where residuals mean nothing."""
+    mean, ignorance = judgement.blended(fitted.stack)
+    kept = np.linspace(0, len(mean) - 1, min(len(mean), MAX_FOR_CALIBRATION)).astype(int)
+    found = judgement.likelihood.calibrated(
+        judgement.values[kept], mean[kept], ignorance[kept], judgement.importance[kept]
+    )
+    return replace(fitted, likelihood=found)
+
+
+def _with_errors(
+    fitted: FittedVAECP,
+    judgement: Judgement,
+    observations: Observations,
+    ordered: tuple[int, ...],
+    neighbours: bool,
+    calibrate: bool,
+) -> FittedVAECP:
+    mean, ignorance = judgement.blended(fitted.stack)
+    errors = judgement.values - mean
+    residuals = [
+        _residuals(ensemble, fitted.stack, support, fold.train)
+        for fold, ensemble, support in zip(
+            judgement.folds, judgement.ensembles, judgement.supports, strict=True
+        )
+    ]
+    if neighbours and ordered and len(observations) <= MAX_ENTRIES_FOR_NEIGHBOURS:
+        correction, errors = _neighbours(
+            judgement, residuals, errors, ordered, observations, fitted
+        )
+        fitted = replace(fitted, correction=correction)
+    if not calibrate:
+        return fitted
+    row_noise = noise_of_rows(
+        residuals[0], judgement.folds[0].train, int(judgement.ensembles[0].ranks.max())
+    )
+    fitted = replace(fitted, row_log_noise=row_noise)
+    indices = np.concatenate([fold.held_out.indices for fold in judgement.folds])
+    rows = sum(table[indices[:, mode]] for mode, table in enumerate(row_noise))
+    weights = fitted.stack.weights(judgement.features)
+    variances = np.exp(2 * rows) * np.sum(weights * judgement.noises, axis=1) + ignorance
+    importance = np.concatenate([fold.importance for fold in judgement.folds])
+    return replace(fitted, spread=learn_spread(errors, variances, judgement.features, importance))
+
+
+def _neighbours(
+    judgement: Judgement,
+    residuals: Sequence[np.ndarray],
+    errors: np.ndarray,
+    ordered: tuple[int, ...],
+    observations: Observations,
+    fitted: FittedVAECP,
+) -> tuple[Correction | None, np.ndarray]:
+    """Learn what residuals of neighbours tell, if anything; return the errors that are left."""
+    features = []
+    for fold, residual in zip(judgement.folds, residuals, strict=True):
+        near = Neighbourhood(fold.train.indices, residual, ordered, fold.train.shape)
+        features.append(near.features(fold.held_out.indices))
+    learned = weights_of(np.concatenate(features), errors, judgement.importance)
+    if learned is None:
+        return None, errors
+    weights, errors = learned
+    left = _residuals(fitted.ensemble, fitted.stack, fitted.support, observations)
+    near = Neighbourhood(observations.indices, left.astype(np.float32), ordered, observations.shape)
+    return Correction(near, weights), errors
+
+
+def _residuals(
+    ensemble: Ensemble, stack: Stack, support: Support, entries: Observations
+) -> np.ndarray:
+    """Of entries that the members learned from."""
+    weights = stack.weights(support.features(entries.indices))
+    return entries.values - np.sum(weights * ensemble.moments(entries.indices).mean, axis=1)
+
+
+def noise_of_rows(
+    residuals: np.ndarray, train: Observations, prior_entries: int
+) -> tuple[np.ndarray, ...]:
+    """Learn how much noisier the entries of each row are, as logarithms, per mode (rows + 1,).
+
+    Residuals are ratios to what is usual; so many expected ones are added to every row.
+    """
+    if len(train) > MAX_ENTRIES_FOR_NOISE:
+        kept = np.linspace(0, len(train) - 1, MAX_ENTRIES_FOR_NOISE).astype(int)
+        residuals, train = residuals[kept], train.take(kept)
+    size = np.abs(residuals)
+    usual = max(float(size.mean()), 1e-300)
+    prior = max(prior_entries, 8)
+    tables = [np.zeros(n_rows + 1) for n_rows in train.shape]
+    for _ in range(NOISE_ROUNDS):
+        for mode, table in enumerate(tables):
+            rows = train.indices[:, mode]
+            others = sum(t[train.indices[:, m]] for m, t in enumerate(tables) if m != mode)
+            found = np.bincount(rows, size * np.exp(-others) / usual, minlength=len(table))
+            counts = np.bincount(rows, minlength=len(table))
+            table[:] = np.log((found + prior) / (counts + prior))
+    return tuple(tables)
+
+
+def with_unseen_labels(
+    fitted: FittedVAECP, train: Observations, random: np.random.Generator
+) -> FittedVAECP:
+    """Widen predictions for unseen labels until they hold the values of known ones.
+
+    Known rows are draws from the same population as unseen ones. So training entries, with the
+    label of one mode or of all modes taken away, say how wide such predictions must be.
+    """
+    n_sample = min(len(train), 1000)
+    sample = train.take(random.choice(len(train), n_sample, replace=False))
+    scales = []
+    for modes in (*([mode] for mode in range(train.n_modes)), list(range(train.n_modes))):
+        indices = np.array(sample.indices)
+        indices[:, modes] = UNSEEN
+        mean, noise, ignorance = fitted.blend(indices)
+        missing = np.mean((sample.values - mean) ** 2 - noise)
+        found = np.mean(ignorance)
+        scales.append(np.sqrt(max(1.0, missing / max(found, 1e-12))))
+    return replace(fitted, unseen_scale=np.array(scales))
+
+
+def _range_of(values: np.ndarray, likelihood: Likelihood) -> tuple[float, float]:
+    if not likelihood.has_residuals:
+        return -MAX_LATENT, MAX_LATENT
+    low, high = float(values.min()), float(values.max())
+    return low - REACH * (high - low), high + REACH * (high - low)
+
+
+def _difficulty(means: np.ndarray, values: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    """Mean squared error of the best member in each kind of gap, for each held-out entry."""
+    squares = (values[:, None] - means) ** 2
+    found = np.empty(len(values))
+    for number in np.unique(kind):
+        here = kind == number
+        found[here] = max(float(squares[here].mean(axis=0).min()), 1e-30)
+    return found

@@ -1,0 +1,96 @@
+"""How large errors are, learned from held-out entries as a function of support.
+
+    log s^2 at a cell  =  log of the variance that the members expect  +  t_0  +  t . f
+
+f being the features of support. Coefficients have Gaussian priors, so that few held-out entries
+change little more than the overall scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ScaleMixture, fitted_mixture
+from vaecp.models.vaecp.standard_features import StandardFeatures
+
+MAX_ENTRIES = 10_000
+SLOPE_STD = 0.5
+FAR = 4.0
+"""Errors beyond so many standard deviations count as that many here: the shape of the errors
+takes care of outliers."""
+
+CHI_SQUARE_MEDIAN = 0.455
+LEAST_TO_LEARN = 10
+ROUNDS = 3
+MAX_LOG = 12.0
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Coefficients on standardised features of support, and the shape of the errors."""
+
+    intercept: float
+    slopes: np.ndarray  # (F,)
+    standard: StandardFeatures
+    shape: ScaleMixture = GAUSSIAN_ERRORS
+
+    @classmethod
+    def plain(cls, n_features: int) -> Spread:
+        """Believe the members."""
+        return cls(0.0, np.zeros(n_features), StandardFeatures.plain(n_features))
+
+    def log_factor(self, features: np.ndarray) -> np.ndarray:
+        """By how much, as a logarithm, variances differ from what the members expect."""
+        if not self.slopes.any():
+            return np.full(len(features), self.intercept)
+        by_support = np.clip(self.standard(features) @ self.slopes, -MAX_LOG, MAX_LOG)
+        return self.intercept + by_support
+
+
+def learn_spread(
+    errors: np.ndarray, variances: np.ndarray, features: np.ndarray, importance: np.ndarray
+) -> Spread:
+    """Learn from held-out errors and the variances that were expected of them."""
+    if len(errors) < LEAST_TO_LEARN:
+        return Spread.plain(features.shape[1])
+    if len(errors) > MAX_ENTRIES:
+        kept = np.linspace(0, len(errors) - 1, MAX_ENTRIES).astype(int)
+        errors, variances = errors[kept], variances[kept]
+        features, importance = features[kept], importance[kept]
+    weights = importance / importance.mean()
+    standard = StandardFeatures.of(features)
+    unit = standard(features)
+    design = np.concatenate([np.ones((len(errors), 1)), unit], axis=1)
+    prior = np.array([1e-2, *np.full(unit.shape[1], SLOPE_STD**-2)])
+    ratio = errors**2 / variances
+    found = np.zeros(design.shape[1])
+    usual = np.median(ratio) / CHI_SQUARE_MEDIAN
+    found[0] = np.log(np.average(np.minimum(ratio, FAR**2 * usual), weights=weights) + 1e-300)
+    for _ in range(ROUNDS):
+        limit = FAR**2 * np.exp(np.clip(design @ found, -40, 40))
+        found = _coefficients(np.minimum(ratio, limit), design, weights, prior, found)
+    spread = Spread(float(found[0]), found[1:], standard)
+    left = errors / np.sqrt(variances * np.exp(spread.log_factor(features)))
+    shape, size = fitted_mixture(left)
+    return Spread(float(found[0]) + 2 * np.log(size), found[1:], standard, shape)
+
+
+def _coefficients(
+    ratio: np.ndarray,
+    design: np.ndarray,
+    weights: np.ndarray,
+    prior: np.ndarray,
+    start: np.ndarray,
+) -> np.ndarray:
+    """A gamma regression with logarithmic link, and a Gaussian prior on its slopes."""
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        log_factor = np.clip(design @ flat, -40, 40)
+        surprise = ratio * np.exp(-log_factor)
+        value = 0.5 * float(weights @ (log_factor + surprise)) + 0.5 * float(prior @ flat**2)
+        return value, 0.5 * design.T @ (weights * (1 - surprise)) + prior * flat
+
+    return optimize.minimize(loss, start, jac=True, method="L-BFGS-B").x

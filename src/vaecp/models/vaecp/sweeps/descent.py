@@ -1,0 +1,156 @@
+"""From a random start to a trained member: fast sweeps, then sweeps that learn priors and noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vaecp.data.observations import Observations
+from vaecp.models.vaecp.likelihoods import Likelihood, Working
+from vaecp.models.vaecp.sweeps.chains import Chain
+from vaecp.models.vaecp.sweeps.solver import Solver, Tables
+
+EAGER = 0.5
+"""In fast sweeps the noise is taken for this share of the mean squared residual: priors then
+hold the rows back little, and the long flat stretches of variational sweeps are skipped."""
+
+ENOUGH_FAST = 0.003
+"""Fast sweeps end when the loss falls by less than this share a sweep."""
+
+ENOUGH = 2e-4
+"""Settling ends when the noise changes by less than this share a sweep."""
+
+MOST_NUMBERS = 0.95
+MAX_MOMENTUM = 3.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sets one member apart.
+
+    Attributes
+    ----------
+    rank : how wide its rows are.
+    smooth : whether they vary smoothly along ordered modes.
+    eager : whether it starts by fast sweeps; with few entries per number, these overfit.
+    """
+
+    rank: int
+    smooth: bool = False
+    eager: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Where a member stands: its tables, the likelihood, and the loss after each sweep."""
+
+    tables: Tables
+    likelihood: Likelihood
+    history: tuple[tuple[float, float], ...] = ()  # noise standard deviation, training loss
+
+
+def solver_for(observations: Observations, kind: Kind, chains: tuple[Chain | None, ...]) -> Solver:
+    """Arrange entries for the sweeps of a kind of member."""
+    return Solver(observations, kind.rank, chains if kind.smooth else (None,) * len(chains))
+
+
+def begin(solver: Solver, likelihood: Likelihood, random: np.random.Generator) -> Descent:
+    """Stand at a random start."""
+    return Descent(solver.start(random, likelihood.start(solver.values)), likelihood)
+
+
+def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
+    """Sweep close to maximum likelihood, as long as that lowers the loss.
+
+    Each sweep starts beyond the last step, as long as that helps (Ang et al. 2020).
+    """
+    if not solver.rank:
+        return descent
+    # With hardly more entries than numbers to learn, residuals say little about the noise.
+    numbers = solver.rank * sum(solver.shape) / len(solver.values)
+    share = EAGER / (1 - min(numbers, MOST_NUMBERS))
+    state = _State.of(solver, descent.tables, descent.likelihood)
+    kept, history, origin = state, list(descent.history), state
+    momentum, pushed, first = 0.5, False, True
+    for _ in range(n_sweeps):
+        working = origin.likelihood.eager(solver.values, origin.mean, share)
+        tables = solver.sweep(origin.tables, working, learn_priors=False)
+        proposal = _State.of(solver, tables, kept.likelihood, working)
+        if proposal.loss > kept.loss and not first:
+            if not pushed:
+                break
+            origin, momentum, pushed = kept, momentum / 2, False
+            continue
+        gain = 1 - proposal.loss / kept.loss if kept.loss > 0 else 0.0
+        likelihood = kept.likelihood.learned(solver.values, proposal.mean, 0 * proposal.mean)
+        before, kept = kept, replace(proposal, likelihood=likelihood)
+        if first:
+            origin, first = kept, False
+        else:
+            momentum = min(1.1 * momentum, MAX_MOMENTUM) if pushed else momentum
+            moved = solver.pushed(kept.tables, before.tables, momentum)
+            origin, pushed = _State.of(solver, moved, likelihood), True
+        history.append((float(np.sqrt(likelihood.noise)), kept.loss))
+        if gain < 2 * ENOUGH_FAST and not first and len(history) > 2:
+            break
+    return Descent(kept.tables, kept.likelihood, tuple(history))
+
+
+def take_in(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
+    """Learn the rows from further entries, priors and noise being known."""
+    state = _State.of(solver, descent.tables, descent.likelihood)
+    for _ in range(n_sweeps):
+        state, _ = _swept(solver, state, learn_priors=False)
+    return replace(descent, tables=state.tables)
+
+
+def settle(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
+    """Sweep with uncertainty in full, learning the priors and the noise."""
+    state = _State.of(solver, descent.tables, descent.likelihood)
+    history = list(descent.history)
+    for _ in range(n_sweeps):
+        before = state
+        state, _ = _swept(solver, state, learn_priors=True)
+        likelihood = state.likelihood.learned(solver.values, state.mean, state.variance)
+        state = replace(state, likelihood=likelihood)
+        history.append((float(np.sqrt(likelihood.noise)), state.loss))
+        noise, noise_before = likelihood.noise, before.likelihood.noise
+        change = noise / noise_before - 1 if noise_before else state.loss / before.loss - 1
+        if abs(change) < 2 * ENOUGH:
+            break
+    return Descent(state.tables, state.likelihood, tuple(history))
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Tables, and what they say of the entries."""
+
+    tables: Tables
+    likelihood: Likelihood
+    mean: np.ndarray
+    variance: np.ndarray
+    loss: float
+
+    @classmethod
+    def of(
+        cls,
+        solver: Solver,
+        tables: Tables,
+        likelihood: Likelihood,
+        working: Working | None = None,
+    ) -> _State:
+        """Look at the entries; centre the residuals of what was fitted."""
+        mean, variance = solver.moments(tables)
+        if working is not None:
+            total = float(working.weights.sum())
+            shift = float(working.weights @ (working.values - mean)) / total
+            tables, mean = replace(tables, level=tables.level + shift), mean + shift
+        loss = float(np.mean(likelihood.losses(solver.values, mean, np.zeros_like(mean))))
+        return cls(tables, likelihood, mean, variance, loss + 1e-12)
+
+
+def _swept(solver: Solver, state: _State, *, learn_priors: bool) -> tuple[_State, Working]:
+    working = state.likelihood.working(solver.values, state.mean, state.variance)
+    tables = solver.sweep(state.tables, working, learn_priors=learn_priors)
+    return _State.of(solver, tables, state.likelihood, working), working

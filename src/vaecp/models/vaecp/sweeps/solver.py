@@ -1,0 +1,270 @@
+"""One sweep: the posterior of every row and effect, mode by mode, and then the priors."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from vaecp.data.observations import Observations
+from vaecp.models.vaecp.likelihoods import Working
+from vaecp.models.vaecp.sweeps import loops
+from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
+from vaecp.runtime.blas import one_thread
+from vaecp.runtime.threads import in_threads, n_cores
+
+MAX_FULL = 12
+"""Up to this rank rows have a full covariance: sparse rows need it, and it is cheap there."""
+
+EFFECT_VARIANCE = 0.3
+INITIAL_STD = 0.02
+"""Of rows, relative to their size: sweeps begin close to plain least squares."""
+
+PARTS_PER_CORE = 4
+MANY = 500_000
+"""Multiplications from which threads are worth waking."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What is learned: posteriors and priors of rows and effects, and the level of the values.
+
+    Tables have one row per row of any mode, modes one after the other, and R + D columns: the
+    components, then the effects of each mode, which are 1 in the rows of the others.
+    """
+
+    mean: np.ndarray  # (rows, R + D)
+    variance: np.ndarray  # (rows, R + D)
+    second: np.ndarray  # (rows, R + D), or a triangle of (R + D)^2 where covariances are full
+    prior_mean: np.ndarray  # (D, R + 1): the components, then the mode's own effect
+    prior_variance: np.ndarray
+    strength: np.ndarray  # (D, R + 1): how smooth, as a place in chains.STRENGTHS
+    level: float = 0.0
+
+
+class Solver:
+    """The entries, arranged for sweeps of one rank.
+
+    Parameters
+    ----------
+    observations : the entries.
+    rank : number of components; 0 leaves the effects.
+    chains : per mode the path of an ordered one, else None.
+    """
+
+    def __init__(
+        self, observations: Observations, rank: int, chains: tuple[Chain | None, ...]
+    ) -> None:
+        shape = observations.shape
+        self.rank, self.shape, self.chains = rank, shape, chains
+        self.n_modes, self.width = len(shape), rank + len(shape)
+        self.full = rank <= MAX_FULL
+        self.offsets = np.concatenate([[0], np.cumsum(shape)])
+        self.ids = observations.indices + self.offsets[:-1].astype(np.int32)
+        self.values = np.asarray(observations.values, dtype=np.float64)
+        self.triangle = np.tril_indices(self.width)
+        self._orders, self._starts = [], []
+        for mode, n_rows in enumerate(shape):
+            rows = observations.indices[:, mode]
+            order = np.argsort(rows, kind="stable")
+            self._orders.append(order)
+            self._starts.append(np.searchsorted(rows[order], np.arange(n_rows + 1)))
+
+    def start(self, random: np.random.Generator, level: float) -> Tables:
+        """Draw rows whose products have about unit variance, and effects of 0."""
+        n_rows, rank = int(self.offsets[-1]), self.rank
+        size = float(max(rank, 1) ** (-0.5 / self.n_modes))
+        mean, variance = np.ones((n_rows, self.width)), np.zeros((n_rows, self.width))
+        mean[:, :rank] = 0.5 * size * random.standard_normal((n_rows, rank))
+        variance[:, :rank] = (INITIAL_STD * size) ** 2
+        prior = np.full((self.n_modes, rank + 1), size**2)
+        prior[:, rank] = EFFECT_VARIANCE
+        for mode in range(self.n_modes):
+            mean[self._rows(mode), rank + mode] = 0.0
+        tables = Tables(
+            mean,
+            variance,
+            np.empty((n_rows, len(self.triangle[0]) if self.full else self.width)),
+            np.zeros_like(prior),
+            prior,
+            np.full(prior.shape, START),
+            level,
+        )
+        for mode in range(self.n_modes):
+            self._set_second(tables, mode, None)
+        return tables
+
+    def sweep(self, tables: Tables, working: Working, *, learn_priors: bool) -> Tables:
+        """Return the tables after one update of every mode."""
+        tables = replace(
+            tables,
+            mean=tables.mean.copy(),
+            variance=tables.variance.copy(),
+            second=tables.second.copy(),
+            prior_mean=tables.prior_mean.copy(),
+            prior_variance=tables.prior_variance.copy(),
+            strength=tables.strength.copy(),
+        )
+        for mode in range(self.n_modes):
+            gram, right = self._normal_equations(tables, mode, working)
+            with one_thread():
+                if self.chains[mode] is None:
+                    self._solve_rows(tables, mode, gram, right, learn_priors)
+                else:
+                    self._solve_chain(tables, mode, gram, right, learn_priors)
+        return tables
+
+    def moments(self, tables: Tables, ids: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        """Return the mean and the variance of entries, those of the fit by default."""
+        ids = self.ids if ids is None else ids
+        mean, variance = np.empty(len(ids)), np.empty(len(ids))
+        cuts = _even_cuts(len(ids)) if len(ids) * self.width > MANY else [(0, len(ids))]
+        in_threads(
+            lambda ends: loops.moments_of_entries(
+                *ends, ids, tables.mean, tables.second, self.full, mean, variance
+            ),
+            cuts,
+        )
+        return tables.level + mean, variance
+
+    def pushed(self, tables: Tables, before: Tables, momentum: float) -> Tables:
+        """Move the means further along the way that they came."""
+        mean = tables.mean + momentum * (tables.mean - before.mean)
+        moved = replace(tables, mean=mean, second=tables.second.copy())
+        width = self.width
+        if self.full:
+            low, high = self.triangle
+            moved.second[:] += mean[:, low] * mean[:, high]
+            moved.second[:] -= tables.mean[:, low] * tables.mean[:, high]
+        else:
+            moved.second[:] = mean**2 + tables.variance[:, :width]
+        return moved
+
+    # ---- one mode ----------------------------------------------------------------------
+
+    def _rows(self, mode: int) -> slice:
+        return slice(self.offsets[mode], self.offsets[mode + 1])
+
+    def _normal_equations(
+        self, tables: Tables, mode: int, working: Working
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of the components and the mode's own effect, the other effects being known."""
+        n_rows, width, rank = self.shape[mode], self.width, self.rank
+        gram, right = np.empty((n_rows, width, width)), np.empty((n_rows, width))
+        centred = working.values - tables.level
+        start = self._starts[mode]
+        in_threads(
+            lambda ends: loops.sum_over_rows(
+                *ends,
+                mode,
+                self._orders[mode],
+                start,
+                self.ids,
+                tables.mean,
+                tables.second,
+                centred,
+                working.weights,
+                gram,
+                right,
+                self.full,
+            ),
+            _cuts_by_entries(start) if len(centred) * width**2 > MANY else [(0, n_rows)],
+        )
+        free = [*range(rank), rank + mode]
+        others = [rank + other for other in range(self.n_modes) if other != mode]
+        right = right[:, free] - gram[:, free][:, :, others].sum(axis=2)
+        return np.ascontiguousarray(gram[:, free][:, :, free]), right
+
+    def _solve_rows(
+        self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
+    ) -> None:
+        prior_mean, prior_variance = tables.prior_mean[mode], tables.prior_variance[mode]
+        precision = gram + np.diag(1 / prior_variance)
+        right = right + prior_mean / prior_variance
+        covariance = None
+        if self.full:
+            covariance = np.linalg.inv(precision)
+            mean = np.einsum("jrs,js->jr", covariance, right)
+            variance = np.einsum("jrr->jr", covariance).copy()
+        else:
+            mean = np.linalg.solve(precision, right[..., None])[..., 0]
+            variance = 1 / np.einsum("jrr->jr", precision)
+        self._put(tables, mode, mean, variance, covariance)
+        if learn:
+            seen = np.diff(self._starts[mode]) > 0
+            n_seen = int(seen.sum())
+            tables.prior_mean[mode] = mean[seen].sum(axis=0) / (n_seen + 1)
+            tables.prior_mean[mode, -1] = 0.0  # the level of the values is the mean of effects
+            away = (mean[seen] - tables.prior_mean[mode]) ** 2 + variance[seen]
+            tables.prior_variance[mode] = (away.sum(axis=0) + LITTLE) / (n_seen + LITTLE) + SMALLEST
+
+    def _solve_chain(
+        self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
+    ) -> None:
+        chain = self.chains[mode]
+        assert chain is not None
+        n_rows, width = right.shape
+        prior = chain.precision(tables.prior_variance[mode], tables.strength[mode])
+        band = np.empty((2 * width + 1, n_rows * width))
+        loops.fill_band(gram, prior.diagonal, prior.one_off, prior.two_off, band)
+        mean = solveh_banded(
+            band, right.ravel(), lower=True, overwrite_ab=True, check_finite=False
+        ).reshape(n_rows, width)
+        own = np.einsum("jrr->jr", gram)
+        found = Bands(*np.empty((3, n_rows, width)))
+        loops.invert_bands(
+            own + prior.diagonal,
+            prior.one_off,
+            prior.two_off,
+            found.diagonal,
+            found.one_off,
+            found.two_off,
+        )
+        self._put(tables, mode, mean, found.diagonal, None)
+        if learn:
+            tables.prior_variance[mode], tables.strength[mode] = chain.learn(mean, found)
+
+    def _put(
+        self,
+        tables: Tables,
+        mode: int,
+        mean: np.ndarray,
+        variance: np.ndarray,
+        covariance: np.ndarray | None,
+    ) -> None:
+        rows, columns = self._rows(mode), [*range(self.rank), self.rank + mode]
+        tables.mean[rows, columns] = mean
+        tables.variance[rows, columns] = variance
+        self._set_second(tables, mode, covariance)
+
+    def _set_second(self, tables: Tables, mode: int, covariance: np.ndarray | None) -> None:
+        """Write E[u u'], or its diagonal, of the rows of a mode."""
+        rows = self._rows(mode)
+        mean = tables.mean[rows]
+        if not self.full:
+            tables.second[rows] = mean**2 + tables.variance[rows]
+            return
+        low, high = self.triangle
+        second = mean[:, low] * mean[:, high]
+        if covariance is None:
+            second[:, low == high] += tables.variance[rows]
+        else:
+            whole = np.zeros((len(mean), self.width, self.width))
+            free = np.array([*range(self.rank), self.rank + mode])
+            whole[:, free[:, None], free] = covariance
+            second += whole[:, low, high]
+        tables.second[rows] = second
+
+
+def _even_cuts(n_entries: int) -> list[tuple[int, int]]:
+    ends = np.linspace(0, n_entries, PARTS_PER_CORE * n_cores() + 1).astype(int)
+    return [(int(a), int(b)) for a, b in itertools.pairwise(ends) if b > a]
+
+
+def _cuts_by_entries(start: np.ndarray) -> list[tuple[int, int]]:
+    """Cut rows into parts of about as many entries; a row is never cut, so bits do not depend."""
+    wanted = np.linspace(0, start[-1], PARTS_PER_CORE * n_cores() + 1)[1:-1]
+    ends = np.unique([0, *np.searchsorted(start, wanted), len(start) - 1])
+    return [(int(a), int(b)) for a, b in itertools.pairwise(ends)]

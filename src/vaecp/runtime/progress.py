@@ -1,0 +1,99 @@
+"""How far a long computation is: loops report, and whoever started them may watch.
+
+Loops know nothing of who watches, or whether anyone does, so that the same code runs under a
+progress bar, in a process of its own, or in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+Watcher = Callable[[int, int, str], None]
+"""Takes how many steps are done, how many there are at most, and what they are called."""
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Let `watcher` know of every step that is reported inside the block."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def is_watched() -> bool:
+    """Return whether a report would reach anyone."""
+    return _WATCHER.get() is not None
+
+
+def reporting(model: Any) -> Any:
+    """Ask a method that reports only when asked to do so, if anyone watches."""
+    return model.set_params(verbose=True) if is_watched() and _may_report(model) else model
+
+
+def silenced(model: Any) -> Any:
+    """Undo `reporting`, so that a saved model does not draw bars where it is used."""
+    return model.set_params(verbose=False) if _may_report(model) else model
+
+
+def _may_report(model: Any) -> bool:
+    return "verbose" in model.get_params()
+
+
+def report(done: int, total: int, unit: str) -> None:
+    """Say that `done` of at most `total` steps are over."""
+    watcher = _WATCHER.get()
+    if watcher is not None:
+        watcher(done, total, unit)
+
+
+def steps(total: int, unit: str) -> Iterator[int]:
+    """Count from 0 to `total - 1`, reporting each step as it begins.
+
+    Examples
+    --------
+    >>> with watched(lambda done, total, unit: print(f"{done} of {total} {unit}")):
+    ...     for step in steps(2, "sweeps"):
+    ...         pass
+    0 of 2 sweeps
+    1 of 2 sweeps
+    """
+    for step in range(total):
+        report(step, total, unit)
+        yield step
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show steps done and the time left; or report them, if watched."""
+    if is_watched():
+        yield report
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} {task.fields[unit]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=1, unit="")
+
+        def update(done: int, total: int, unit: str) -> None:
+            progress.update(task, completed=done, total=max(done, total), unit=unit)
+
+        yield update
+
+
+@contextmanager
+def no_progress() -> Iterator[None]:
+    """Show nothing."""
+    yield None

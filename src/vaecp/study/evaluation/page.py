@@ -1,0 +1,143 @@
+"""The table of gaps as Markdown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from vaecp.study.evaluation.tables import (
+    INTERVALS,
+    METHOD,
+    MOST_RATIO,
+    at_best,
+    failing,
+    gaps_in_words,
+)
+from vaecp.study.experiments import PUBLISHED, failures, markdown
+from vaecp.study.experiments.results import Table
+from vaecp.study.experiments.tables import code_in_words
+from vaecp.study.rivals.published import FIGURES
+
+HOW = """\
+Middle values over splits: medians, and means over published folds. RMSE, trimmed RMSE (without the
+worst hundredth of the entries), MAE and CRPS are in standard deviations of the training entries.
+VAECP has its defaults. Every rival has those of the settings tried that have the lowest RMSE *on the
+hidden entries*, an advantage that VAECP does not have. Rivals without a spread have no NLL, CRPS or
+intervals. Seconds hold the fit and the prediction.
+"""
+SCORES = {
+    "RMSE": "rmse",
+    "ratio to the best rival": "ratio",
+    "MAE": "mae",
+    "trimmed": "trimmed_rmse",
+    "NLL": "nll",
+    "CRPS": "crps",
+}
+SHARES = {"50 % holds": "coverage_50", "90 %": "coverage_90", "95 %": "coverage_95"}
+
+
+def page(frame: Table, command: str) -> str:
+    """Return the page: what was aimed at and missed, VAECP beside its best rival, everything."""
+    best = at_best(frame)
+    parts = [
+        "# Gaps\n",
+        f"Made by `{command}` with {code_in_words(frame)}.\n",
+        HOW,
+        *_section("VAECP beside the best rival", _headline(best), _beside(best)),
+        *_section("Published figures, in the units of the data", "", _published(best)),
+        "## Every method\n",
+        full_table(best),
+        *_failed(frame),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _section(title: str, text: str, table: Table) -> list[str]:
+    return [f"## {title}\n", text, markdown(table)] if len(table) else []
+
+
+def full_table(best: Table) -> str:
+    """Return one line per cell and method."""
+    return markdown(pd.DataFrame([_line(row) for row in best.to_dict("records")]))
+
+
+def _headline(best: Table) -> str:
+    """Say how many cells miss which target."""
+    ours = best[(best["method"] == METHOD) & best["ratio"].notna()]
+    if ours.empty:
+        return ""
+    lines = [
+        f"- {len(ours)} cells; the median ratio of RMSE is {ours['ratio'].median():.3f}, the highest "
+        f"{ours['ratio'].max():.3f}."
+    ]
+    words = {"ratio": f"have an RMSE above {MOST_RATIO} times the best rival's"}
+    for column, (low, high) in INTERVALS.items():
+        level = column.removeprefix("coverage_")
+        words[column] = (
+            f"have {level} % intervals that hold less than {100 * low:g} % or more than {100 * high:g} %"
+        )
+    for column, cells in failing(best).items():
+        named = "; ".join(
+            f"{row['dataset']}, {gaps_in_words(row['dataset'], row['gaps'], row['held_out'])} "
+            f"({row[column]:.3g})"
+            for row in cells.to_dict("records")
+        )
+        lines.append(f"- {len(cells)} {words[column]}{': ' + named if named else ''}.")
+    return "\n".join(lines) + "\n"
+
+
+def _beside(best: Table) -> Table:
+    rows = [
+        _line(row) | {"best rival": row["rival"] if isinstance(row["rival"], str) else ""}
+        for row in best[best["method"] == METHOD].to_dict("records")
+    ]
+    return pd.DataFrame(rows).drop(columns=["method", "settings"], errors="ignore")
+
+
+def _published(best: Table) -> Table:
+    """Put the figures of others and our own in one order: lowest first, cell by cell."""
+    rows: list[dict[str, Any]] = [
+        {
+            "tensor": f.dataset,
+            "gaps": f.gaps,
+            "method": f.method,
+            "RMSE": f.rmse,
+            "source": f.source,
+        }
+        for f in FIGURES
+    ]
+    for row in best[best["gaps"].str.startswith(PUBLISHED)].to_dict("records"):
+        ours = {"tensor": row["dataset"], "gaps": row["gaps"], "method": row["method"]}
+        rows.append(ours | {"RMSE": row["rmse_in_units"], "source": "here"})
+    measured = set(best["dataset"])
+    table = pd.DataFrame([row for row in rows if row["tensor"] in measured])
+    if table.empty:
+        return table
+    table["gaps"] = table["gaps"].str.replace(":", ", ")
+    return table.sort_values(["tensor", "gaps", "RMSE"], kind="stable")
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    given = json.loads(row["settings"])
+    return {
+        "tensor": row["dataset"],
+        "hidden": gaps_in_words(row["dataset"], row["gaps"], row["held_out"]),
+        "method": row["method"],
+        "settings": ", ".join(f"{key} {value}" for key, value in given.items()) or "defaults",
+        "splits": int(row["splits"]),
+        **{words: row[column] for words, column in SCORES.items()},
+        **{words: _percent(row[column]) for words, column in SHARES.items()},
+        "seconds": f"{row['seconds']:.3g} ({row['device']})",
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}" if np.isfinite(share) else ""
+
+
+def _failed(frame: Table) -> list[str]:
+    lines = [f"- {line}" for line in failures(frame)]
+    return ["## Runs that failed\n", "\n".join(lines) + "\n"] if lines else []

@@ -1,0 +1,92 @@
+"""What the runs say: every method at its best settings, and how far it is from the best rival."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from vaecp import datasets
+from vaecp.data.gaps import GapPattern, Kind
+from vaecp.study.experiments import PUBLISHED
+from vaecp.study.experiments.execution import MEASURES
+from vaecp.study.experiments.results import Table
+from vaecp.study.rivals import all_methods
+
+METHOD = "VAECP"
+NO_RIVALS = (METHOD, "VAECP.paper")
+CELL = ["dataset", "gaps", "held_out"]
+MIDDLE = [*MEASURES, "rmse_in_units", "seconds"]
+MOST_RATIO = 1.02
+INTERVALS = {"coverage_50": (0.43, 0.57), "coverage_90": (0.85, 0.95)}
+"""How much an interval may hold, by its column."""
+
+
+def at_best(frame: Table) -> Table:
+    """Return one row per cell and method: middle values at the settings with the lowest RMSE.
+
+    Middle values are medians over splits, and means over published folds, as others report them.
+    Settings that were measured on fewer splits than others of the method do not compete.
+    """
+    measured = frame[frame["rmse"].notna()]
+    measured = measured.assign(rmse_in_units=measured["rmse"] * measured["scale"])
+    groups = measured.groupby([*CELL, "method", "settings"], sort=False)
+    table = groups[MIDDLE].median()
+    published = table.index.get_level_values("gaps").str.startswith(PUBLISHED)
+    table[published] = groups[MIDDLE].mean()[published]
+    table = table.assign(splits=groups.size(), device=groups["device"].last()).reset_index()
+    most = table.groupby([*CELL, "method"])["splits"].transform("max")
+    table = table[table["splits"] == most]
+    best = table.groupby([*CELL, "method"], sort=False)["rmse"].idxmin()
+    return _in_order(_with_ratios(table.loc[best]))
+
+
+def _in_order(best: Table) -> Table:
+    """Put tensors in the order of the catalogue, then gaps by kind and share, then methods."""
+    tensors = {name: place for place, name in enumerate(datasets.names())}
+    kinds = {kind: place for place, kind in enumerate((*get_args(Kind), PUBLISHED))}
+    methods = {name: place for place, name in enumerate(all_methods())}
+    ranked = best.assign(
+        _tensor=best["dataset"].map(lambda name: tensors[_base(name)]),
+        _length=best["dataset"].str.len(),  # synthetic-9 before synthetic-10
+        _kind=best["gaps"].map(lambda gaps: kinds[gaps.partition(":")[0]]),
+        _method=best["method"].map(methods),
+    )
+    by = ["_tensor", "_length", "dataset", "_kind", "gaps", "held_out", "_method"]
+    return ranked.sort_values(by, ignore_index=True)[list(best.columns)]
+
+
+def _with_ratios(best: Table) -> Table:
+    """Add the rival of VAECP that is best in the cell, and the ratio of every RMSE to its own."""
+    rivals = best[~best["method"].isin(NO_RIVALS)]
+    lowest = rivals.loc[rivals.groupby(CELL)["rmse"].idxmin(), [*CELL, "method", "rmse"]]
+    lowest = lowest.rename(columns={"method": "rival", "rmse": "rival_rmse"})
+    together = best.merge(lowest, on=CELL, how="left")
+    return together.assign(ratio=together["rmse"] / together["rival_rmse"])
+
+
+def failing(best: Table) -> dict[str, Table]:
+    """Return the cells in which VAECP misses a target, by the column that says so."""
+    ours = best[best["method"] == METHOD]
+    found = {"ratio": ours[ours["ratio"] > MOST_RATIO]}
+    for column, (low, high) in INTERVALS.items():
+        found[column] = ours[(ours[column] < low) | (ours[column] > high)]
+    return found
+
+
+def gaps_in_words(dataset: str, gaps: str, held_out: float) -> str:
+    """Name the gaps of a cell for a person.
+
+    Examples
+    --------
+    >>> gaps_in_words("amino", "fibres:2", 0.2)
+    'fibres along emission'
+    >>> gaps_in_words("hangzhou", "published:days-30", 0.3)
+    'published, days-30'
+    """
+    if gaps.startswith(PUBLISHED):
+        return gaps.replace(":", ", ")
+    return GapPattern.parse(gaps, held_out).words(datasets.info(_base(dataset)).mode_names)
+
+
+def _base(dataset: str) -> str:
+    """Return the tensor that a variant such as synthetic-9 or movielens-week is one of."""
+    return dataset if dataset in datasets.names() else dataset.partition("-")[0]

@@ -1,0 +1,216 @@
+"""Records of runs in one folder: `results.jsonl`, a line each, and the same as a Parquet table."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from vaecp.errors import FormatError
+from vaecp.runtime.files import whole_file
+from vaecp.study.experiments.execution import MEASURES
+from vaecp.study.experiments.provenance import code
+from vaecp.study.experiments.runs import SCATTERED, Run
+
+NAME = "results"
+Table = Any
+"""A tidy pandas DataFrame, one row per run; selections of it have no useful static type."""
+COLUMNS = (
+    "dataset",
+    "method",
+    "comparison",
+    "repeat",
+    "fold",
+    "rank",
+    "settings",
+    "gaps",
+    "held_out",
+    *MEASURES,
+    "scale",
+    "rank_found",
+    "seconds",
+    "error",
+    "warning",
+    "n_folds",
+    "seed",
+    "data",
+    "code",
+    "commit",
+    "versions",
+    "device",
+    "key",
+)
+EARLIER = {"gaps": SCATTERED, "code": "", "commit": ""}
+"""Of fields that records of earlier versions lack."""
+
+
+class Results:
+    """What runs have measured so far, one record each, kept on disk as it grows.
+
+    `results.jsonl` grows by a line per record, and is what a later start reads; of several records
+    of a run the last counts. `results.parquet` is the same as a tidy table, one row per run, where
+    pyarrow is installed.
+
+    Parameters
+    ----------
+    folder : where the files are; None keeps the records in memory alone.
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self._records: dict[str, dict[str, Any]] = {}
+        if self.folder is not None:
+            _make_folder(self.folder)
+            if self.path.exists():
+                self._records = {record["key"]: record for record in _read(self.path)}
+
+    @classmethod
+    def read(cls, path: str | Path) -> Results:
+        """Return the records of one file, to look at: nothing is written."""
+        results = cls()
+        results._records = {record["key"]: record for record in _read(Path(path))}
+        return results
+
+    @property
+    def path(self) -> Path:
+        """The file that holds the records."""
+        return (self.folder or Path()) / f"{NAME}.jsonl"
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return list(self._records.values())
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, run: Run) -> bool:
+        return run.key in self._records
+
+    def __getitem__(self, run: Run) -> dict[str, Any]:
+        return self._records[run.key]
+
+    def has_made(self, run: Run) -> bool:
+        """Whether a run was made by the code of today: by other code it may come out otherwise."""
+        return run in self and self[run]["code"] == code()
+
+    def of(self, runs: Iterable[Run]) -> list[dict[str, Any]]:
+        """Return the records of those of these runs that have been made."""
+        return [self._records[run.key] for run in runs if run in self]
+
+    def add(self, records: Sequence[dict[str, Any]]) -> None:
+        """Keep records, in place of earlier ones of the same runs."""
+        for record in records:
+            self._records[record["key"]] = record
+        if self.folder is not None and records:
+            _append(self.path, [json.dumps(_finite(record)) for record in records])
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder alone: two writers would lose each other's records."""
+        if self.folder is None:
+            yield
+            return
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.folder / f".{NAME}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise FormatError(
+                f"{self.folder}: another process is adding results here: wait for it, or name "
+                "another folder."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def frame(self, runs: Iterable[Run] | None = None) -> Table:
+        """Return the tidy table: one row per run, or per run of these that has been made."""
+        rows = [
+            record
+            | {name: json.dumps(record[name], sort_keys=True) for name in ("settings", "versions")}
+            | {"rank": record["settings"].get("rank")}
+            for record in (self.records if runs is None else self.of(dict.fromkeys(runs)))
+        ]
+        frame = pd.DataFrame(rows, columns=list(COLUMNS))
+        counts = dict.fromkeys(("repeat", "fold", "rank", "rank_found", "n_folds", "seed"), "Int64")
+        measures = dict.fromkeys((*MEASURES, "scale", "seconds"), "float64")
+        return frame.astype(counts | measures)
+
+    def write_table(self) -> None:
+        """Write the Parquet table, where pyarrow is installed."""
+        if self.folder is None or not self._records:
+            return
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            return
+        with whole_file(self.path.with_suffix(".parquet")) as temporary:
+            self.frame().to_parquet(temporary, index=False)
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FormatError(f"{folder}: is a file, but results go into a folder: name another.")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _append(path: Path, lines: list[str]) -> None:
+    """Write lines at the end of a file, after removing a last line that was cut short."""
+    with path.open("ab+") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+        file.write("".join(f"{line}\n" for line in lines).encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """Read one record per line; a last line without its end was cut short, and is left out."""
+    *lines, rest = path.read_text(encoding="utf-8").split("\n")
+    if rest:
+        warnings.warn(
+            f"{path}: the last line was cut short and is left out; its run is made again.",
+            stacklevel=3,
+        )
+    return [_record(path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or not {"key", "work", "settings"} <= set(record):
+        raise FormatError(
+            f"{path}: line {number} is not a record of a run: remove it, or move the file away to "
+            "start anew."
+        )
+    numbers = {name: _number(record.get(name)) for name in (*MEASURES, "scale", "seconds")}
+    return EARLIER | record | numbers
+
+
+def _finite(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN (null here) and no infinities (text here)."""
+
+    def plain(value: Any) -> Any:
+        if not isinstance(value, float) or math.isfinite(value):
+            return value
+        return None if math.isnan(value) else str(value)
+
+    return {name: plain(value) for name, value in record.items()}
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,89 @@
+"""`vaecp predict --given`: what was measured of new labels counts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import vaecp
+from vaecp.app import cli
+
+runner = CliRunner()
+
+
+def run(*words):
+    return runner.invoke(cli.app, [str(word) for word in words])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model of price = size x weight, and queries about a size that it does not know."""
+    sizes, weights = np.arange(1, 9), np.arange(2.0, 9.0)
+    table = pd.DataFrame(
+        [(f"s{size}", weight, size * weight) for size in sizes for weight in weights],
+        columns=["size", "weight", "price"],
+    )
+    observations = vaecp.Observations.from_table(table, ["size", "weight"], "price")
+    model = vaecp.CPALS(rank=1, random_state=0).fit_tensor(observations)
+    vaecp.save(model, tmp_path / "m.vaecp")
+    (tmp_path / "q.csv").write_text("size,weight\nnew,3\nnew,8\n")
+    return tmp_path
+
+
+def test_given_entries_are_folded_in_before_the_queries_are_answered(folder):
+    (folder / "g.csv").write_text("price,weight,size\n10,2,new\n,5,new\n20,4,new\n")
+    answers = folder / "a.csv"
+    words = ("predict", folder / "m.vaecp", folder / "q.csv", "-o", answers)
+    outcome = run(*words, "--given", folder / "g.csv", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    np.testing.assert_allclose(pd.read_csv(answers)["mean"], [15, 40], rtol=0.02)
+    printed = json.loads(outcome.stdout)
+    assert (printed["rows_folded_in"], printed["with_unseen_labels"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("size,price\nnew,3\n", "has no column 'weight': it has"),
+        ("size,weight\nnew,3\n", "has no column 'price': it has"),
+        ("size,weight,price\n", "has a header but no rows"),
+        ("size,weight,price\nnew,3,dear\n", "column 'price' has 'dear' in line 2"),
+    ],
+)
+def test_given_entries_that_cannot_be_read_are_named_in_one_line(folder, text, message):
+    (folder / "g.csv").write_text(text)
+    words = ("predict", folder / "m.vaecp", folder / "q.csv", "-o", folder / "a.csv")
+    outcome = run(*words, "--given", folder / "g.csv")
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+    assert len(outcome.stderr.strip().splitlines()) == 1
+    assert not (folder / "a.csv").exists()
+
+
+def test_update_writes_a_model_that_learned_from_further_entries(folder):
+    keys = [(f"s{size}", float(weight)) for size in range(1, 9) for weight in range(2, 9)]
+    values = [float(key[0][1:]) * key[1] for key in keys]
+    table = pd.DataFrame(keys, columns=["size", "weight"])
+    model = vaecp.VAECP(rank=1, effort="quick", n_members=1, random_state=0).fit(table, values)
+    vaecp.save(model, folder / "v.vaecp")
+    (folder / "more.csv").write_text("size,weight,value\nnew,2,10\nnew,4,20\nnew,7,35\ns1,2,2\n")
+    outcome = run("update", folder / "v.vaecp", folder / "more.csv", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert json.loads(outcome.stdout)["new_rows"] == 1
+    updated = vaecp.load(folder / "v.vaecp")
+    assert "new" in updated.labels_[0]
+    asked = pd.DataFrame({"size": ["new"], "weight": [5.0]})
+    assert abs(updated.predict(asked)[0] - 25) < abs(model.predict(asked)[0] - 25)
+
+
+def test_update_leaves_the_model_alone_where_another_file_is_named(folder):
+    before = (folder / "m.vaecp").read_bytes()
+    (folder / "more.csv").write_text("size,weight,price\nnew,2,10\n")
+    words = ("update", folder / "m.vaecp", folder / "more.csv", "-o", folder / "n.vaecp")
+    outcome = run(*words)
+    assert outcome.exit_code == 2
+    assert "is a CPALS model, which is not updated: use VAECP" in outcome.stderr
+    assert (folder / "m.vaecp").read_bytes() == before
+    assert not (folder / "n.vaecp").exists()

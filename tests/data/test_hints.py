@@ -1,0 +1,91 @@
+"""Hints: given where something looks wrong, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vaecp.data.hints import hints_about, hints_about_gaps
+from vaecp.data.observations import Observations
+
+
+def values(*numbers):
+    return Observations.from_array(np.array([numbers, numbers[::-1]], dtype=float))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code"),
+    [
+        ((-999, 3, -999, 12.5, 8), "-999"),
+        ((0, 300, 310, 0, 355), "0"),
+        ((9999, 1, 2, 9999, 500), "9999"),
+        ((-1, 0.2, 0.7, -1, 0.5), "-1"),
+    ],
+)
+def test_a_frequent_value_far_from_all_others_may_mean_missing(numbers, code):
+    (hint,) = hints_about(values(*numbers))
+    assert f"is {code} in 4 entries" in hint
+    assert f"--missing {code} (missing=[{code}])" in hint
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (0, 1, 0, 1, 1),  # yes and no
+        (0, 0, 0, 1, 5),  # counts
+        (1, 2, 3, 4, 5),  # ratings
+        (5, 5, 5, 5, 5),
+        (1e6, 1, 2, 3, 4),  # an outlier, once in each row
+    ],
+)
+def test_ordinary_values_get_no_hint(numbers):
+    assert hints_about(values(*numbers)) == []
+
+
+def test_labels_that_differ_in_case_or_accents_are_named():
+    labels = (np.array(["Zürich", "zurich", "Bonn"], dtype=object), np.array(["a b", "ab"]))
+    data = Observations([[0, 0], [1, 1]], [1.0, 2.0], (3, 2), ("city", "kind"), labels)
+    first, second = hints_about(data)
+    assert "'city' has the labels 'Zürich' and 'zurich', which count as different" in first
+    assert "'a b' and 'ab'" in second
+
+
+def peak(n=30):
+    grid = np.linspace(-3, 3, n)
+    return np.exp(-(grid[:, None] ** 2) - grid**2)
+
+
+def observed(array):
+    labels = [np.arange(len(array)) * 2.5, np.arange(len(array)) * 0.1]
+    return Observations.from_array(array, mode_names="xy", labels=labels)
+
+
+def test_gaps_where_a_detector_is_saturated_are_noticed():
+    array = peak()
+    array[array > np.quantile(array, 0.9)] = np.nan
+    (hint,) = hints_about_gaps(observed(array), np.array([0.1]))
+    assert "of the values beside a gap are among the largest tenth" in hint
+    (hint,) = hints_about_gaps(observed(-array), np.array([-0.1]))
+    assert "smallest tenth" in hint
+    assert "limit of detection" in hint
+
+
+def test_gaps_at_random_are_not(random):
+    array = peak()
+    array[random.random(array.shape) < 0.05] = np.nan
+    assert hints_about_gaps(observed(array), np.array([0.1])) == []
+
+
+def test_names_have_no_neighbours():
+    array = peak()
+    array[array > np.quantile(array, 0.9)] = np.nan
+    names = [np.array([f"n{row}" for row in range(30)], dtype=object)] * 2
+    data = Observations.from_array(array, labels=names)
+    assert hints_about_gaps(data, np.array([0.1])) == []
+
+
+def test_filled_values_beyond_the_observed_range_are_counted():
+    data = Observations.from_array([[1.0, 2.0, np.nan], [3.0, np.nan, 5.0]])
+    (hint,) = hints_about_gaps(data, np.array([5.1, 9.5, 0.0]))
+    assert "2 of 3 filled values lie outside the range of the observed ones (1 to 5)" in hint
+    assert "the farthest at 9.5" in hint

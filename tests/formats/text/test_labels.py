@@ -1,0 +1,52 @@
+"""Columns of texts as labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vaecp.formats.text.labels import read_labels
+
+
+def labels(*texts, **options):
+    return read_labels(np.array(texts, dtype=object), "m", **options)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["10", "9"], [10, 9]),
+        (["1.5", "2"], [1.5, 2.0]),
+        (["1,5", "2"], [1.5, 2.0]),
+        (["1.234", "2,5"], [1234.0, 2.5]),
+        (["007", "10"], ["007", "10"]),
+        (["a", "10"], ["a", "10"]),
+        (["1e400", "1"], ["1e400", "1"]),
+        (["5 %", "6 %"], ["5 %", "6 %"]),
+    ],
+)
+def test_texts_that_are_all_numbers_become_numbers(texts, expected):
+    assert labels(*texts).values.tolist() == expected
+
+
+def test_spaces_around_labels_and_the_way_accents_are_stored_make_no_difference():
+    found = labels("  Zürich ", "Zu\u0308rich", "Zürich", "\u00a0Bonn")
+    assert found.values.tolist() == ["Zürich", "Zürich", "Zürich", "Bonn"]
+    assert found.notes == ("'m': spaces around 3 labels were removed, such as '  Zürich '.",)
+
+
+def test_an_empty_label_is_missing_and_leaves_the_others_numbers():
+    assert labels("1", "", "2").values.tolist() == [1, None, 2]
+
+
+def test_dates_are_days_or_moments():
+    days = labels("31.01.2024", "01.02.2024")
+    assert days.values.dtype == "datetime64[s]"
+    assert days.notes == ("'m': 31.01.2024 is read as 31 January 2024.",)
+    moments = labels("2024-01-31 10:00:00.25", "2024-01-31 10:00:00.5").values
+    assert (moments[1] - moments[0]) == np.timedelta64(250, "ms")
+
+
+def test_a_decimal_sign_of_the_file_applies_where_the_column_shows_none():
+    assert labels("1.234", "2", decimal=",").values.tolist() == [1234, 2]
+    assert labels("1.234", "2.5", decimal=",").values.tolist() == [1.234, 2.5]

@@ -1,0 +1,1 @@
+"""Seeds, mutations and child processes that the tests of this folder share."""

@@ -1,0 +1,57 @@
+"""Child processes that are used again, and replaced after a hang or a crash."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+SECONDS = 20.0
+"""A file of a few kilobytes that takes longer hangs."""
+START = 180.0
+HERE = Path(__file__).resolve().parent.parent
+
+
+class Child:
+    """One process that is asked about files."""
+
+    def __init__(self, warm_up: list[tuple[str, Path]]) -> None:
+        self.warm_up = json.dumps([(task, str(path)) for task, path in warm_up])
+        self.process: subprocess.Popen | None = None
+
+    def ask(self, task: str, path: Path, seconds: float = SECONDS) -> tuple[str, str]:
+        """Return `good`, `refused`, `defect`, `hang` or `crash`, and what was said."""
+        process = self.process or self._start()
+        process.stdin.write(json.dumps([task, str(path)]) + "\n")
+        process.stdin.flush()
+        return self._answer(seconds)
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+    def _start(self) -> subprocess.Popen:
+        paths = [str(HERE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "fuzzing.probe", self.warm_up],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        )
+        said = self._answer(START)
+        assert said[0] == "ready", said
+        return self.process
+
+    def _answer(self, seconds: float) -> tuple[str, str]:
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        line = self.process.stdout.readline() if ready else ""
+        if line:
+            answer = json.loads(line)
+            return answer["outcome"], answer.get("line", "")
+        outcome = "crash" if ready else "hang"
+        self.close()
+        return outcome, ""

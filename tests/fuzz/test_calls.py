@@ -1,0 +1,188 @@
+"""Calls that no one would make: each gives finite numbers, or refuses as it should."""
+
+import multiprocessing
+import threading
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from fuzzing.effort import n_cases
+from fuzzing.made_up import NUMBERS, arrays
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import vaecp
+from vaecp.errors import VaecpError
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+REFUSALS = (VaecpError, ValueError, TypeError)
+"""What a call may raise, as in scikit-learn: never what went wrong further inside."""
+LABELS = st.sampled_from(
+    ["a", "b", "", 0, 1, -1, 2**40, 0.5, np.nan, None, True, (1, 2), frozenset({1}), b"x", 1j, [1]]
+)
+
+
+def many(few: int, more: int):
+    return settings(
+        max_examples=n_cases(few, more),
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def quick():
+    return vaecp.HOSVD(rank=2, max_iter=3)
+
+
+def finite_or_refused(call):
+    """Make a call, which must answer with numbers or refuse on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            answer = call()
+        except REFUSALS as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            # What a compiled library found wrong is raised without a line that says so.
+            on_purpose = (last.line or "").startswith("raise")
+            if not on_purpose:
+                raise AssertionError(f"not refused, but failed: {error!r}") from error
+            return
+    assert np.isfinite(answer).all()
+
+
+@many(60, 600)
+@given(array=arrays())
+def test_complete_takes_any_array_or_refuses_it(array):
+    finite_or_refused(lambda: vaecp.complete(array, quick()).mean)
+
+
+@many(60, 600)
+@given(
+    keys=st.lists(st.tuples(LABELS, LABELS), max_size=6),
+    values=st.lists(st.sampled_from([*NUMBERS, None, "x", 1j]), max_size=6),
+)
+def test_fit_takes_any_labels_and_values_or_refuses_them(keys, values):
+    finite_or_refused(lambda: quick().fit(keys, values).predict(keys))
+
+
+@many(60, 600)
+@given(keys=arrays(3), queries=arrays(3))
+def test_predict_takes_any_labels_or_refuses_them(keys, queries):
+    def call():
+        values = np.arange(float(keys.shape[0] if keys.ndim else 0))
+        return quick().fit(keys, values).predict(queries)
+
+    finite_or_refused(call)
+
+
+@many(40, 400)
+@given(indices=arrays(3), return_std=st.booleans())
+def test_coordinates_outside_of_a_tensor_are_refused(indices, return_std):
+    model = quick().fit_tensor(vaecp.Observations.from_array(np.arange(12.0).reshape(3, 4)))
+    finite_or_refused(lambda: model.predict_at(indices).mean)
+
+
+# ---- the same numbers in another form --------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def array():
+    draw = np.random.default_rng(0)
+    made = np.einsum("ir,jr,kr->ijk", *(draw.normal(size=(n, 2)) for n in (6, 5, 4)))
+    made[draw.random(made.shape) < 0.2] = np.nan
+    return made.astype(np.float32).astype(np.float64)
+
+
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def on_disk(array, folder):
+    np.save(folder / "array.npy", array)
+    return np.load(folder / "array.npy", mmap_mode="r")
+
+
+FORMS = {
+    "Fortran order": np.asfortranarray,
+    "every second": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "backwards twice": lambda a: a[::-1].copy()[::-1],
+    "read-only": read_only,
+    "big-endian": lambda a: a.astype(">f8"),
+    "32 bits": lambda a: a.astype(np.float32),
+    "extended": lambda a: a.astype(np.longdouble),
+    "objects that are masked": lambda a: np.ma.masked_invalid(a),
+    "lists": lambda a: a.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_the_form_of_an_array_does_not_change_its_completion(array, form):
+    expected = vaecp.complete(array, quick()).mean
+    np.testing.assert_allclose(vaecp.complete(form(array), quick()).mean, expected, rtol=1e-6)
+
+
+def test_an_array_on_disk_is_completed_as_one_in_memory(array, tmp_path):
+    expected = vaecp.complete(array, quick()).mean
+    np.testing.assert_array_equal(vaecp.complete(on_disk(array, tmp_path), quick()).mean, expected)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "u8", "M8[D]", "U2", "category", "string"])
+def test_labels_of_any_type_lead_to_the_same_predictions(dtype):
+    numbers = np.array([1, 1, 2, 2, 3, 3])
+    other = np.array([1, 2, 1, 2, 1, 2])
+    values = np.arange(6.0)
+    expected = quick().fit(np.stack([numbers, other], axis=1), values)
+    labels = pd.Series(numbers).astype(str) if dtype in ("U2", "category", "string") else numbers
+    keys = pd.DataFrame({"a": pd.Series(labels).astype(dtype), "b": other})
+    found = quick().fit(keys, values)
+    np.testing.assert_allclose(
+        found.predict(keys), expected.predict(np.stack([numbers, other], axis=1)), rtol=1e-6
+    )
+
+
+# ---- threads and processes -------------------------------------------------------------
+
+
+def fitted_mean(array):
+    model = vaecp.VAECP(rank=2, n_members=2, max_epochs=5, random_state=0)
+    return vaecp.complete(array, model).mean
+
+
+def test_fits_in_threads_do_not_disturb_each_other(array):
+    expected, found = fitted_mean(array), [None] * 4
+
+    def work(place):
+        found[place] = fitted_mean(array)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for mean in found:
+        np.testing.assert_array_equal(mean, expected)
+
+
+def send(array, channel):
+    channel.put(fitted_mean(array))
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_fits_in_a_process_of_their_own_give_the_same_bits(array, method):
+    expected = fitted_mean(array)
+    context = multiprocessing.get_context(method)
+    channel = context.Queue()
+    process = context.Process(target=send, args=(array, channel))
+    process.start()
+    found = channel.get(timeout=120)
+    process.join(60)
+    assert process.exitcode == 0
+    np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,48 @@
+"""Files with damaged bytes are read or refused in one line: no traceback, hang or crash."""
+
+import pytest
+from fuzzing import data_files, model_files
+from fuzzing.campaign import damage
+from fuzzing.children import Child
+from fuzzing.effort import n_cases
+
+OF_DATA = [*data_files.SUFFIXES, "semicolons.csv", "indexed.parquet", "classic.nc"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return data_files.save_all(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def reader(data):
+    child = Child([("data", path) for path in data.values()])
+    yield child
+    child.close()
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return model_files.save_all(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def loader(models):
+    child = Child([("model", path) for path in models.values()])
+    yield child
+    child.close()
+
+
+@pytest.mark.parametrize("kind", OF_DATA)
+def test_a_damaged_data_file_is_read_or_refused(kind, data, reader, tmp_path):
+    damage(reader, "data", data[kind], range(n_cases(20, 400)), tmp_path)
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_a_damaged_table_of_queries_is_read_or_refused(kind, data, reader, tmp_path):
+    damage(reader, "queries", data[kind], range(n_cases(10, 200)), tmp_path)
+
+
+@pytest.mark.parametrize("kind", model_files.SMALL)
+def test_a_damaged_model_file_is_refused(kind, models, loader, tmp_path):
+    damage(loader, "model", models[kind], range(n_cases(10, 200)), tmp_path)

@@ -1,0 +1,118 @@
+"""The shell that all methods share, seen through small methods of this file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import vaecp
+from vaecp.data.standardising import Scaling
+from vaecp.errors import ObservationError
+from vaecp.models import registry
+
+
+@dataclass(frozen=True, eq=False)
+class CentredColumns(Scaling):
+    """Takes off the mean of every label of the second mode; the last is for unseen labels."""
+
+    columns: np.ndarray
+
+    def apply(self, values, indices):
+        return (values - self.columns[indices[:, 1]]) / self.scale
+
+    def invert(self, scaled, indices):
+        return self.columns[indices[:, 1]] + self.stretch(scaled, indices)
+
+    def stretch(self, spreads, indices):
+        return self.scale * spreads
+
+
+class CentredCPALS(vaecp.CPALS):
+    scaling_type = CentredColumns
+
+    def _scaling(self, observations):
+        columns = observations.to_array().mean(axis=0)
+        return CentredColumns(columns.mean(), 2.0, np.append(columns, columns.mean()))
+
+
+@pytest.fixture
+def centred(monkeypatch):
+    """A rank-1 table plus a mean of each column, fitted by a method that takes these off."""
+    monkeypatch.setattr(registry, "_METHODS", dict(registry.methods()))
+    registry.register(registry.Method("CentredCPALS", CentredCPALS))
+    columns = np.array([100.0, 200.0, -300.0, 50.0])
+    table = np.outer([-2.0, -1.0, 0.0, 1.0, 2.0], [1.0, 2.0, 3.0, 4.0]) + columns
+    observations = vaecp.Observations.from_array(table)
+    model = CentredCPALS(rank=1, ridge=1e-9, random_state=0).fit_tensor(observations)
+    return model, observations
+
+
+def test_a_scaling_that_differs_between_entries_is_undone_at_each(centred):
+    model, observations = centred
+    found = model.predict_at(observations.indices)
+    np.testing.assert_allclose(found.mean, observations.values, atol=1e-3)
+    draws = model.sample(observations.indices, 3, random_state=0)
+    np.testing.assert_allclose(draws, np.tile(observations.values, (3, 1)), atol=0.1)
+
+
+def test_an_unseen_label_has_the_scaling_of_the_last_row(centred):
+    model, _ = centred
+    assert model.predict_at([[-1, 2]]).mean[0] == pytest.approx(-300, abs=1e-3)
+    assert model.predict_at([[2, -1]]).mean[0] == pytest.approx(12.5, abs=1e-3)
+
+
+def test_a_scaling_that_differs_between_entries_is_saved(centred, tmp_path):
+    model, observations = centred
+    copy = vaecp.load(vaecp.save(model, tmp_path / "model.vaecp"))
+    np.testing.assert_array_equal(
+        copy.predict(observations.indices), model.predict(observations.indices)
+    )
+
+
+def test_a_scaling_that_differs_between_entries_has_no_cp_tensor(centred):
+    with pytest.raises(ObservationError, match="one mean and one scale"):
+        vaecp.interop.to_tensorly(centred[0])
+
+
+class Refusing(vaecp.HOSVD):
+    """Fails where the values are called seven."""
+
+    def _fit(self, observations, random):
+        if observations.value_name == "seven":
+            raise RuntimeError("seven")
+        return super()._fit(observations, random)
+
+
+def test_a_fit_that_fails_leaves_the_earlier_one_as_it_was(random):
+    keys = pd.DataFrame({"who": list("aabb"), "when": [1, 2, 1, 2]})
+    model = Refusing(rank=1).fit(keys, [1.0, 2.0, 2.0, 4.0])
+    before = dict(vars(model))
+    other = vaecp.Observations.from_array(random.normal(size=(3, 4, 5)))
+    with pytest.raises(RuntimeError, match="seven"):
+        model.fit_tensor(replace(other, value_name="seven"))
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit([(1, 2, 3), (4, 5, 6)], [1.0, np.inf])
+    assert vars(model) == before
+    assert model.predict(keys).shape == (4,)
+
+
+def test_a_new_fit_forgets_the_names_of_the_one_before(random):
+    keys = pd.DataFrame({"who": list("aabb"), "when": [1, 2, 1, 2]})
+    model = vaecp.HOSVD(rank=1).fit(keys, [1.0, 2.0, 2.0, 4.0])
+    model.fit(keys.to_numpy(), [1.0, 2.0, 2.0, 4.0])
+    assert not hasattr(model, "feature_names_in_")
+    assert model.mode_names_ == ("mode 0", "mode 1")
+
+
+def test_a_fit_that_stops_too_early_warns_once_and_at_the_line_of_the_user(random):
+    observations = vaecp.Observations.from_array(random.normal(size=(6, 5, 4)))
+    model = vaecp.CPALS(rank=3, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="^CPALS stopped after max_iter=2") as caught:
+        model.fit_tensor(observations)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert not model.converged_
+    assert model.diagnostics_.warning.startswith("stopped after max_iter=2")

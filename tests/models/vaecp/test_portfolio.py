@@ -1,0 +1,176 @@
+"""Held-out entries choose ranks, lengths and numbers of members."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vaecp.data.observations import Observations
+from vaecp.models.vaecp.holdouts import Fold, folds_for
+from vaecp.models.vaecp.likelihoods import GAUSSIAN
+from vaecp.models.vaecp.portfolio import (
+    EFFORTS,
+    Candidate,
+    Workshop,
+    average_gain,
+    choose_members,
+    held_out_loss,
+)
+from vaecp.models.vaecp.sweeps.descent import Kind
+
+QUICK = EFFORTS["quick"]
+
+
+class Watched(Workshop):
+    """Keeps the members that were tried, and their seeds."""
+
+    tried: list[tuple[int, int]]
+
+    def first(self, kind, seed):
+        self.tried.append((kind.rank, seed))
+        return super().first(kind, seed)
+
+
+def workshop(array: np.ndarray, seed: int = 0) -> Watched:
+    values = (array - np.nanmean(array)) / np.nanstd(array)
+    tensor = Observations.from_array(values)
+    none = (None,) * tensor.n_modes
+    folds = folds_for(tensor, (False,) * tensor.n_modes, np.random.default_rng(seed))
+    found = Watched(tensor, folds, none, GAUSSIAN, seed)
+    found.tried = []
+    return found
+
+
+def row_effects(seed: int) -> np.ndarray:
+    """A sparse matrix in which rows and columns have levels, and nothing else is to be found."""
+    random = np.random.default_rng(seed)
+    array = random.normal(size=(60, 1)) + random.normal(size=(1, 50))
+    array = array + random.normal(size=array.shape)
+    array[random.random(array.shape) > 0.2] = np.nan
+    return array
+
+
+def cp(rank: int, seed: int = 0, shape=(14, 13, 12), noise=0.3) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    array = np.einsum("ir,jr,kr->ijk", *(random.normal(size=(n, rank)) for n in shape))
+    return array / array.std() + noise * random.normal(size=shape)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_row_effects_alone_are_chosen_where_there_is_nothing_else(seed):
+    made = workshop(row_effects(seed), seed)
+    chosen = choose_members(made, QUICK, None, None)
+    alone = made.first(Kind(0), 0)
+    assert 0 in {candidate.kind.rank for candidate in chosen}
+    average = np.mean([candidate.means for candidate in chosen], axis=0)
+    assert np.std(average - alone.means) < 0.1 * np.std(alone.means)
+
+
+def test_the_ladder_stops_where_larger_ranks_gain_nothing():
+    made = workshop(row_effects(0))
+    choose_members(made, EFFORTS["normal"], None, None)
+    assert [rank for rank, seed in made.tried if seed == 0] == [0, 2, 4]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_components_are_chosen_where_there_are_four(seed):
+    made = workshop(cp(4, seed), seed)
+    chosen = choose_members(made, QUICK, None, None)
+    assert chosen[0].kind.rank >= 4
+    assert chosen[0].loss < made.first(Kind(2), 0).loss - 1
+
+
+def test_no_rank_is_tried_with_far_more_numbers_than_entries():
+    array = cp(4, shape=(20, 20, 10), noise=0.01)
+    array[np.random.default_rng(0).random(array.shape) > 0.06] = np.nan
+    made = workshop(array)
+    choose_members(made, EFFORTS["normal"], None, None)
+    n_entries, n_rows = len(made.observations), 50
+    assert max(rank for rank, _ in made.tried) <= 3 * n_entries / n_rows
+
+
+def test_a_stated_rank_is_tried_beside_row_effects_alone():
+    made = workshop(cp(4))
+    chosen = choose_members(made, QUICK, 3, None)
+    assert {rank for rank, _ in made.tried} == {0, 3}
+    assert chosen[0].kind.rank == 3
+
+
+def test_a_stated_number_of_members_differ_by_their_seeds():
+    chosen = choose_members(workshop(cp(4)), QUICK, 4, 5)
+    assert len(chosen) == 5
+    assert len({(candidate.kind, candidate.seed) for candidate in chosen}) == 5
+
+
+def test_what_is_longer_is_kept_only_where_it_is_better():
+    made = workshop(cp(4))
+    first = made.first(Kind(4), 0)
+    longer = made.longer(first)
+    assert longer.n_rounds == 2
+    chosen = choose_members(made, replace(QUICK, n_rounds=3), 4, None)
+    assert chosen[0].loss <= first.loss
+
+
+def test_without_folds_members_are_plain_fits_of_all_entries():
+    made = workshop(cp(2, shape=(3, 3, 1)))
+    assert made.folds == ()
+    chosen = choose_members(made, QUICK, 2, 2)
+    assert [candidate.descents for candidate in chosen] == [(), ()]
+    solver, descent = made.finished(chosen[0])
+    assert len(solver.values) == 9
+    assert np.isfinite(descent.tables.mean).all()
+
+
+def test_held_out_entries_are_taken_in_at_the_end():
+    made = workshop(cp(4))
+    candidate = made.first(Kind(4), 0)
+    held_out = made.folds[0].held_out
+    ids = held_out.indices + made.solver(0, candidate.kind).offsets[:-1].astype(np.int32)
+    judged, _ = made.solver(0, candidate.kind).moments(candidate.descents[0].tables, ids)
+    solver, final = made.finished(candidate)
+    after, _ = solver.moments(final.tables, ids)
+    assert np.std(held_out.values - after) < 0.95 * np.std(held_out.values - judged)
+
+
+def fold_of(values, kind, importance) -> Fold:
+    tensor = Observations(np.zeros((len(values), 2), dtype=np.int32), np.array(values), (1, 1))
+    return Fold(tensor, tensor, np.array(importance), np.array(kind))
+
+
+def test_the_loss_averages_logarithms_over_kinds_of_gaps_by_their_importance():
+    fold = fold_of([1.0, 1.0, 10.0], [0, 0, 1], [1.0, 1.0, 6.0])
+    expected = (2 * np.log(1.0) + 6 * np.log(100.0)) / 8
+    assert held_out_loss(GAUSSIAN, np.zeros(3), [fold]) == pytest.approx(expected)
+
+
+def test_one_vast_error_among_thousands_does_not_make_the_loss():
+    values = np.ones(2000)
+    calm = held_out_loss(
+        GAUSSIAN, np.zeros(2000), [fold_of(values, np.zeros(2000, int), np.ones(2000))]
+    )
+    values[3] = 1e6
+    wild = held_out_loss(
+        GAUSSIAN, np.zeros(2000), [fold_of(values, np.zeros(2000, int), np.ones(2000))]
+    )
+    assert wild == pytest.approx(calm, abs=1e-6)
+
+
+def test_averaging_gains_where_members_err_independently(random):
+    values = random.normal(size=4000)
+    fold = fold_of(values, np.zeros(4000, int), np.ones(4000))
+    descent = workshop(cp(2)).first(Kind(0), 0).descents[0]
+
+    def candidate(means) -> Candidate:
+        loss = held_out_loss(GAUSSIAN, means, [fold])
+        return Candidate(Kind(2), 0, (descent,), means, 0 * means, loss)
+
+    apart = [candidate(values + random.normal(size=4000)) for _ in range(4)]
+    assert average_gain(apart, [fold]) == pytest.approx(np.log(4), abs=0.1)
+    assert average_gain([apart[0], apart[0]], [fold]) == pytest.approx(0, abs=1e-9)
+
+
+def test_more_effort_never_means_less():
+    efforts = [EFFORTS[name] for name in ("quick", "normal", "thorough")]
+    for name in ("max_rank", "n_members", "n_rounds", "multiplications"):
+        amounts = [getattr(effort, name) for effort in efforts]
+        assert amounts == sorted(amounts)

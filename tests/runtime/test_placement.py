@@ -1,0 +1,34 @@
+import jax
+import numpy as np
+import pytest
+
+from vaecp.runtime.placement import N_SHARDS, Placement
+
+
+def test_one_device_is_taken_unless_more_are_asked_for():
+    first = jax.devices()[0]
+    assert Placement.on().devices == (first,)
+    assert Placement.on(first).devices == (first,)
+    assert Placement.on("cpu").is_cpu
+    assert Placement.on("cpu").is_one
+
+
+@pytest.mark.parametrize(("n_given", "n_used"), [(1, 1), (2, 2), (3, 2), (6, 4), (8, 8), (9, 8)])
+def test_as_many_devices_are_used_as_share_the_parts_evenly(n_given, n_used):
+    devices = [object() for _ in range(n_given)]
+    assert Placement.on(devices).devices == tuple(devices[:n_used])
+    assert N_SHARDS % n_used == 0
+
+
+def test_a_kind_of_device_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"devices is 'abacus', but JAX sees only .*: use one"):
+        Placement.on("abacus")
+
+
+def test_arrays_live_where_they_are_placed():
+    placement = Placement.on("cpu")
+    entries = placement.of_entries(np.zeros((N_SHARDS, 4)))
+    everywhere = placement.of_all({"rows": np.ones(3)})["rows"]
+    assert set(entries.devices()) == set(everywhere.devices()) == set(placement.devices)
+    with placement.as_default():
+        assert set(jax.numpy.zeros(1).devices()) == {placement.devices[0]}

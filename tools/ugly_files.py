@@ -1,0 +1,134 @@
+"""Make the small ugly files that the tests read: one table as many programs and people write it.
+
+    python tools/ugly_files.py          write them to tests/formats/ugly/
+
+Every file that does not say otherwise in `tests/formats/test_ugly.py` holds the four entries of
+`ROWS`, one of them without a value.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "tests" / "formats" / "ugly"
+NAMES = ("city", "day", "price")
+ROWS = (
+    ("Zürich", "2024-01-31", "1234.5"),
+    ("Zürich", "2024-02-01", ""),
+    ("Bonn", "2024-01-31", "2.5"),
+    ("Bonn", "2024-02-01", "93.25"),
+)
+
+
+def text(
+    rows: Sequence[Sequence[str]] = ROWS,
+    names: Sequence[str] | None = NAMES,
+    separator: str = ",",
+    end: str = "\n",
+) -> str:
+    """Return rows under names as lines of text."""
+    lines = [separator.join(row) for row in ((names, *rows) if names else rows)]
+    return end.join(lines) + end
+
+
+def with_values(*values: str) -> list[tuple[str, str, str]]:
+    """Return the rows with their values written otherwise."""
+    return [(city, day, value) for (city, day, _), value in zip(ROWS, values, strict=True)]
+
+
+def with_days(*days: str) -> list[tuple[str, str, str]]:
+    """Return the rows with the two days written otherwise."""
+    known = {"2024-01-31": days[0], "2024-02-01": days[1]}
+    return [(city, known[day], value) for city, day, value in ROWS]
+
+
+def readable() -> dict[str, str | bytes]:
+    """Return files that are read without an option."""
+    plain, european = text(), with_values("1.234,5", "", "2,5", "93,25")
+    counted = [(str(row), *cells) for row, cells in enumerate(ROWS)]
+    named = [(f'"{row + 1}"', *cells) for row, cells in enumerate(ROWS)]
+    decomposed = unicodedata.normalize("NFD", "Zürich")
+    return {
+        "plain": plain,
+        "semicolons": text(european, separator=";"),
+        "tabs": text(separator="\t"),
+        "tabs-decimal-commas": text(european, separator="\t"),
+        "bars": text(separator="|"),
+        "spaces-between-thousands": text(with_values("1 234,5", "", "2,5", "93,25"), NAMES, ";"),
+        "quoted-thousands": text(with_values('"1,234.5"', "", "2.5", "93.25")),
+        "latin-1": plain.encode("latin-1"),
+        "utf-16": plain.encode("utf-16"),
+        "utf-16-without-mark": plain.encode("utf-16-le"),
+        "utf-8-with-mark": plain.encode("utf-8-sig"),
+        "windows-lines": text(end="\r\n"),
+        "blank-lines": plain.replace("Bonn,2024-01-31", "\nBonn,2024-01-31") + "\n\n",
+        "no-header": text(names=None),
+        "comments": "# made by hand\n# in 2024\n" + plain,
+        "names-in-a-comment": "# " + plain,
+        "preamble": "Instrument: X-1\nOperator, Date: Ann, 2024\n\n" + plain,
+        "padded-preamble": "Prices of 2024,,\nAll of them,,\n" + plain,
+        "padded-labels": plain.replace("Zürich,2024-02-01", "  Zürich ,2024-02-01"),
+        "decomposed-accents": plain.replace("Zürich,2024-02-01", f"{decomposed},2024-02-01"),
+        "percent": text(with_values("1234.5 %", "", "2.5 %", "93.25 %")),
+        "currency": text(with_values("EUR 1234.50", "", "EUR 2.50", "EUR 93.25")),
+        "unit-column": text([(*row, "mg/L") for row in ROWS], (*NAMES, "unit")),
+        "not-available": text(with_values("1234.5", "#N/A", "2.5", "93.25")),
+        "index-column": text(counted, ("", *NAMES)),
+        "row-names": text(named),
+        "trailing-separators": text([(*row, "") for row in ROWS]),
+        "repeated-header": text([*ROWS[:2], NAMES, *ROWS[2:]]),
+        "dotted-dates": text(with_days("31.01.2024", "1.2.2024")),
+        "slashed-dates": text(with_days("31/01/2024", "01/02/2024")),
+        "american-dates": text(with_days("1/31/2024", "2/1/2024")),
+        "named-months": text(with_days("31 Jan 2024", "01 Feb 2024")),
+        "times": text(with_days("2024-01-31 00:00", "2024-02-01T00:00:00")),
+        "time-zone": text(with_days("2024-01-31T02:00+02:00", "2024-02-01T02:00+02:00")),
+        "unicode-minus": text(with_values("1234.5", "", "2.5", "93.25")).replace(
+            "93.25", "\N{MINUS SIGN}93.25"
+        ),
+    }
+
+
+def refused() -> dict[str, str | bytes]:
+    """Return files that need an option, or a correction."""
+    wide = [("Zürich", "1234.5", ""), ("Bonn", "2.5", "93.25")]
+    return {
+        "mixed-decimals": text(with_values("1234.5", "", "2,5", "93.25"), separator=";"),
+        "thousands-or-decimals": text(with_values("1.234", "", "2.500", "93.250"), separator=";"),
+        "mixed-units": text(with_values("EUR 1", "", "USD 2", "EUR 3")),
+        "day-or-month": text(with_days("02/01/2024", "03/01/2024")),
+        "two-orders": text(with_days("31/01/2024", "02/13/2024")),
+        "limits": text(with_values("1234.5", "<0.5", "2.5", "93.25")),
+        "dash": text(with_values("1234.5", "-", "2.5", "93.25")),
+        "remark-last": text([(*r, n) for r, n in zip(ROWS, "abca", strict=True)], (*NAMES, "note")),
+        "some-remarks": text(
+            [(*r, n) for r, n in zip(ROWS, ("ok", "", "ok", ""), strict=True)], (*NAMES, "note")
+        ),
+        "remarks-between": text(
+            [(c, n, d, v) for (c, d, v), n in zip(ROWS, ("ok", "", "ok", ""), strict=True)],
+            ("city", "note", "day", "price"),
+        ),
+        "wide-dates": text(wide, ("city", "2024-01-31", "2024-02-01")),
+        "wide-numbers": text(wide, ("city", "250", "260")),
+        "matrix": "1234.5,0.5,7\n2.5,93.25,6\n",
+        "names-or-data": text([("a", "x", "1"), ("b", "y", "2")], ("country", "year", "2020")),
+        "row-too-long": text([*ROWS, ("Bonn", "2024-02-02", "1", "2")]),
+    }
+
+
+def files() -> dict[str, bytes]:
+    """Return every file by its name."""
+    found = {**readable(), **refused()}
+    return {
+        f"{name}.csv": content if isinstance(content, bytes) else content.encode()
+        for name, content in found.items()
+    }
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, content in files().items():
+        (FOLDER / name).write_bytes(content)
+        print(FOLDER / name)
