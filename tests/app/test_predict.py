@@ -87,3 +87,59 @@ def test_update_leaves_the_model_alone_where_another_file_is_named(folder):
     assert "is a CPALS model, which is not updated: use VAECP" in outcome.stderr
     assert (folder / "m.vaecp").read_bytes() == before
     assert not (folder / "n.vaecp").exists()
+
+
+@pytest.fixture
+def shops(tmp_path):
+    """Shops at stations have 20 visitors more; of "centre" nothing else is known."""
+    random = np.random.default_rng(0)
+    place = {f"s{number}": ("station", "street")[number % 2] for number in range(14)}
+    with (tmp_path / "visits.csv").open("w") as file:
+        file.write("shop,day,visitors\n")
+        for shop, where in place.items():
+            for day in range(8):
+                level = 40 if where == "station" else 20
+                file.write(f"{shop},{day},{level + day + random.normal():.2f}\n")
+    listed = {**place, "centre": "station", "mill": "street"}
+    lines = [f"{shop},{where},{shop}" for shop, where in listed.items()]
+    (tmp_path / "shops.csv").write_text("name,place,sign\n" + "\n".join([*lines, "lost,,"]) + "\n")
+    (tmp_path / "q.csv").write_text("shop,day\ncentre,3\nmill,3\n")
+    return tmp_path
+
+
+def test_labels_without_entries_are_predicted_from_a_table_of_features(shops):
+    fit = run(
+        *("fit", shops / "visits.csv", "-o", shops / "m.vaecp", "--json"),
+        *("--features", f"shop={shops / 'shops.csv'}"),
+    )
+    assert fit.exit_code == 0, fit.stderr
+    (note,) = (each for each in json.loads(fit.stdout)["notes"] if "features of shop" in each)
+    assert "3 more labels have features and no entries" in note
+    assert "all are equal: sign" in note
+    asked = run("predict", shops / "m.vaecp", shops / "q.csv", "-o", shops / "a.csv", "--json")
+    assert json.loads(asked.stdout)["with_unseen_labels"] == 0
+    np.testing.assert_allclose(pd.read_csv(shops / "a.csv")["mean"], [43, 23], atol=3)
+
+
+def test_complete_fills_its_own_labels_and_counts_features_of_others(shops):
+    words = ("complete", shops / "visits.csv", "-o", shops / "f.csv", "--json")
+    outcome = run(*words, "--features", f"shop={shops / 'shops.csv'}")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "features of 3 labels that the data lack are ignored" in outcome.stdout
+    assert len(pd.read_csv(shops / "f.csv")) == 14 * 8
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--features", "shop"), "name a mode and a table, such as film=films.csv"),
+        (("--features", "town=shops.csv"), "mode 'town', which does not exist: use 'shop', 'day'"),
+        (("--features", "shop=none.csv"), "none.csv: no such file"),
+        (("--features", "shop=shops.csv", "--method", "CPALS"), "CPALS does not use features"),
+    ],
+)
+def test_features_that_cannot_be_used_are_named_in_one_line(shops, monkeypatch, words, message):
+    monkeypatch.chdir(shops)
+    outcome = run("fit", "visits.csv", "-o", "m.vaecp", *words)
+    assert outcome.exit_code == 2
+    assert message in " ".join(outcome.stderr.replace("│", " ").split())

@@ -101,9 +101,16 @@ def _others(name: str) -> str:
     return ", ".join(other for other in registry.methods() if other != name)
 
 
-def _model(method: str | None, rank: int | None, seed: int, values: str) -> TensorEstimator:
+def _model(
+    method: str | None, rank: int | None, seed: int, values: str, reading: Reading
+) -> TensorEstimator:
     likelihood = likelihood_of(values)
     model = _named_model(method, rank, seed) if method else default_model(rank, seed)
+    if reading.features and not model.uses_features:
+        raise typer.BadParameter(
+            f"--features is given, but {type(model).__name__} does not use features of rows: leave "
+            "it out, or use VAECP."
+        )
     if likelihood == "auto":
         return model
     if "likelihood" not in model.get_params():
@@ -138,7 +145,9 @@ $ vaecp complete log.csv --modes user,item --value stars -o filled.csv
 
 $ vaecp complete sensors.csv --missing -999 -o filled.csv
 
-$ vaecp complete sales.csv --values counts -o filled.csv"""
+$ vaecp complete sales.csv --values counts -o filled.csv
+
+$ vaecp complete ratings.csv --features film=films.csv -o filled.csv"""
 
 
 @app.command(epilog=COMPLETE)
@@ -174,7 +183,7 @@ def complete(
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     check_coverage(coverage)
     _check_targets(source, output, save, page)
-    model = _model(method, rank, seed, values)
+    model = _model(method, rank, seed, values, reading)
     code = reading.code(source, text)
     targets = Targets(source, output, save, page, cells, layout, coverage, check, code)
     completing.complete(reading.open(source, text), model, targets, printing)
@@ -207,8 +216,10 @@ def fit(
 
     check_target(output)
     refuse_overwriting(source, output)
-    model = _model(method, rank, seed, values)
-    completing.fit(reading.open(source, text), model, Targets(source, model=output), printing)
+    model = _model(method, rank, seed, values, reading)
+    completing.fit(
+        reading.open(source, text, add_rows=True), model, Targets(source, model=output), printing
+    )
 
 
 @app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")

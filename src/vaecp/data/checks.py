@@ -24,6 +24,21 @@ def check_observations(given: Observations) -> None:
     check_names(given.mode_names, given.labels, given.shape)
     check_bounds(given.indices, given.shape)
     check_values(given.values, given.indices)
+    check_features(given.features, given.shape)
+
+
+def check_features(features: tuple[np.ndarray | None, ...], shape: tuple[int, ...]) -> None:
+    """Refuse features that are not one line of numbers per row."""
+    if features and len(features) != len(shape):
+        raise ObservationError(
+            f"features has {len(features)} item(s), but there are {len(shape)} modes: give one each."
+        )
+    for mode, own in enumerate(features):
+        if own is not None and (own.ndim != 2 or len(own) != shape[mode]):
+            raise ObservationError(
+                f"features[{mode}] has shape {own.shape}, but mode {mode} has size {shape[mode]}: "
+                "give one line of numbers per row."
+            )
 
 
 def check_layout(indices: np.ndarray, values: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -53,6 +53,7 @@ class Observations:
     labels : per mode, the label of each row; 0, 1, 2 ... by default.
     value_name : what the values are called.
     notes : what was decided when the entries were read from a file, in sentences.
+    features : per mode, numbers about each row (see `vaecp.data.features`), or None; empty for none.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class Observations:
     labels: tuple[np.ndarray, ...] = ()
     value_name: str = "value"
     notes: tuple[str, ...] = ()
+    features: tuple[np.ndarray | None, ...] = ()
 
     def __post_init__(self) -> None:
         indices, values = np.asarray(self.indices), np.asarray(self.values)
@@ -228,6 +230,13 @@ class Observations:
     def n_cells(self) -> int:
         """How many entries the tensor has, observed or not."""
         return int(np.prod([float(size) for size in self.shape]))
+
+    @property
+    def feature_tables(self) -> tuple[np.ndarray, ...]:
+        """Features of every mode, without columns where there are none."""
+        given = self.features or (None,) * self.n_modes
+        none = (np.zeros((size, 0), dtype=np.float32) for size in self.shape)
+        return tuple(n if own is None else own for own, n in zip(given, none, strict=True))
 
     def __len__(self) -> int:
         return len(self.values)

@@ -21,10 +21,14 @@ def select(observations: Observations, mode: int, rows: np.ndarray) -> Observati
     indices[:, mode] = moved[moved >= 0]
     labels = list(observations.labels)
     labels[mode] = labels[mode][rows]
+    features = list(observations.features)
+    if features and (own := features[mode]) is not None:
+        features[mode] = own[rows]
     return replace(
         observations,
         indices=indices,
         values=observations.values[moved >= 0],
+        features=tuple(features),
         shape=tuple(len(each) for each in labels),
         labels=tuple(labels),
     )

@@ -57,6 +57,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     fitted_type: ClassVar[type[Fitted]]
     scaling_type: ClassVar[type[Scaling]] = Standardiser
     """What `_scaling` returns: model files are read with it."""
+    uses_features: ClassVar[bool] = False
+    """Whether features of rows, which `Observations` may carry, have a part in the fit."""
     fitted_: Any
     scaling_: Scaling
     bounds_: tuple[float, ...]
@@ -82,12 +84,15 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the entries with labels X (one column per mode) and values y."""
+        return self._learn(*self._observations_of(X, y))
+
+    def _observations_of(self, X: Any, y: Any) -> tuple[Observations, list[str]]:
         columns = columns_of(X)
         check_enough(columns)
         names = feature_names(X)
         values = checked_values(y)
         check_consistent_length(columns[0], values)
-        return self._learn(Observations.from_keys(X, values, names), names)
+        return Observations.from_keys(X, values, names), names
 
     def fit_tensor(self, observations: Observations) -> Self:
         """Learn from `Observations`, whose labels are encoded already."""
@@ -125,10 +130,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         self.labels_ = observations.labels
         self.value_name_ = observations.value_name
         self.observed_rows_ = tuple(
-            (np.bincount(column, minlength=size) > 0) | fitted.knows_empty_rows(mode)
-            for mode, (column, size) in enumerate(
-                zip(observations.indices.T, observations.shape, strict=True)
-            )
+            np.bincount(column, minlength=size) > 0
+            for column, size in zip(observations.indices.T, observations.shape, strict=True)
         )
         self.scaling_ = scaling
         scaled = scaling.apply(observations.values, observations.indices)
@@ -165,9 +168,9 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             model = self._grown(joining, scaling, self.fitted_.fold_in(joining))
         before = getattr(model, "folded_rows_", tuple(np.zeros(n, bool) for n in joining.shape))
         model.folded_rows_ = tuple(
-            rows | (source < 0) & observed
-            for rows, source, observed in zip(
-                before, joining.sources, model.observed_rows_, strict=True
+            rows | learned & observed
+            for rows, learned, observed in zip(
+                before, joining.learned, model.observed_rows_, strict=True
             )
         )
         return model
@@ -186,13 +189,16 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             *map(joined, self.labels_, columns, self.mode_names_), strict=True
         )
         sources = tuple(np.full(len(each), UNSEEN) for each in labels)
-        for source, place, observed in zip(sources, places, self.observed_rows_, strict=True):
-            source[place] = np.where(observed, np.arange(len(place)), UNSEEN)
+        learned = tuple(np.ones(len(each), dtype=bool) for each in labels)
+        for mode, place in enumerate(places):
+            known = self._known_rows(mode)
+            sources[mode][place] = np.where(known, np.arange(len(place)), UNSEEN)
+            learned[mode][place] = ~self.observed_rows_[mode]
         indices = np.stack(codes, axis=1)
         scaling = self.scaling_.grown(sources)
         scaled = scaling.apply(values, indices)
         self._check_kind(values, scaled)
-        return Joining(indices, scaled, sources, places, labels), scaling
+        return Joining(indices, scaled, sources, places, labels, learned), scaling
 
     def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
         classes = self.fitted_.classes
@@ -211,8 +217,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         model.scaling_ = scaling
         model.fitted_ = fitted
         model.observed_rows_ = tuple(
-            (source >= 0) | (np.bincount(column, minlength=len(source)) > 0)
-            for source, column in zip(joining.sources, joining.indices.T, strict=True)
+            ~learned | (np.bincount(column, minlength=len(learned)) > 0)
+            for learned, column in zip(joining.learned, joining.indices.T, strict=True)
         )
         model.bounds_ = tuple(Bounds(*self.bounds_).widened(joining.values))
         folded = getattr(self, "folded_rows_", None)
@@ -357,8 +363,12 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
                     f"indices[{row}, {mode}] is {indices[row, mode]}, but mode {mode} has size "
                     f"{len(observed)}: use 0 to {len(observed) - 1}, or -1 for an unseen label."
                 )
-            indices[~observed[indices[:, mode]], mode] = UNSEEN
+            indices[~self._known_rows(mode)[indices[:, mode]], mode] = UNSEEN
         return indices
+
+    def _known_rows(self, mode: int) -> np.ndarray:
+        """Rows with entries, and those that the method knows without any."""
+        return self.observed_rows_[mode] | self.fitted_.knows_empty_rows(mode)
 
 
 def _cannot_fold_in(name: str) -> UnsupportedError:

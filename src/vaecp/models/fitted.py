@@ -69,8 +69,8 @@ class Fitted(ABC):
         """Return the means of `predict`, to the bit; override where they are cheaper alone."""
         return self.predict(indices).mean
 
-    def knows_empty_rows(self, mode: int) -> bool:
-        """Whether rows of a mode are known from others, though no entry of theirs was observed."""
+    def knows_empty_rows(self, mode: int) -> bool | np.ndarray:
+        """Whether (each of the) rows of a mode are known, though no entry of theirs was observed."""
         return False
 
     def fold_in(self, joining: Joining) -> Self:

@@ -22,6 +22,7 @@ class Joining:
     sources : per mode, the old row that each row is; -1 where it is new.
     places : per mode, where each old row has gone.
     labels : per mode, the labels of all rows.
+    learned : per mode, which rows are inferred: new ones, and old ones that had no entries.
     """
 
     indices: np.ndarray
@@ -29,6 +30,7 @@ class Joining:
     sources: tuple[np.ndarray, ...]
     places: tuple[np.ndarray, ...]
     labels: tuple[np.ndarray, ...]
+    learned: tuple[np.ndarray, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -36,9 +38,9 @@ class Joining:
 
     @cached_property
     def about_new_rows(self) -> np.ndarray:
-        """Which entries have at least one new row."""
-        columns = zip(self.sources, self.indices.T, strict=True)
-        return np.any([source[column] < 0 for source, column in columns], axis=0)
+        """Which entries have at least one row that is inferred."""
+        columns = zip(self.learned, self.indices.T, strict=True)
+        return np.any([learned[column] for learned, column in columns], axis=0)
 
     def grown(self, table: np.ndarray, mode: int, axis: int = 0) -> np.ndarray:
         """Return a table whose last row stands for unseen labels; new rows are copies of it."""
@@ -50,7 +52,7 @@ class Joining:
         return np.stack([place[column] for place, column in columns], axis=1).astype(np.int32)
 
     def visits(self, n_sweeps: int = SWEEPS) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield mode, row and places of its entries for every new row, again and again."""
+        """Yield mode, row and places of its entries for every row that is inferred, again and again."""
         groups = [self._groups(mode) for mode in range(len(self.sources))]
         for _ in range(n_sweeps if sum(map(bool, groups)) > 1 else 1):
             for mode, group in enumerate(groups):
@@ -59,7 +61,7 @@ class Joining:
 
     def _groups(self, mode: int) -> list[tuple[int, np.ndarray]]:
         column = self.indices[:, mode]
-        entries = np.flatnonzero(self.sources[mode][column] < 0)
+        entries = np.flatnonzero(self.learned[mode][column])
         entries = entries[np.argsort(column[entries], kind="stable")]
         rows, first = np.unique(column[entries], return_index=True)
         ends = np.append(first, len(entries))[1:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -151,9 +151,42 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = Below.keep
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Table about the rows of a mode, one row per label, as in film=films.csv. May be "
+            "repeated.",
+            rich_help_panel=READING,
+        ),
+    ] = None
 
-    def open(self, source: Path, text: Text) -> Opened:
-        """Read the observed entries, without the scatter that is to be removed."""
+    def open(self, source: Path, text: Text, *, add_rows: bool = False) -> Opened:
+        """Read the observed entries, without the scatter that is to be removed, and the features.
+
+        `add_rows` says whether labels that have features and no entries become rows.
+        """
+        opened = self._open_entries(source, text)
+        if not self.features:
+            return opened
+        from vaecp.formats.features import described
+
+        found = described(opened.observations, self.tables, add_rows=add_rows)
+        return replace(opened, observations=found)
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The files of features, by mode."""
+        found = {}
+        for given in self.features or ():
+            mode, sign, path = given.partition("=")
+            if not (sign and mode.strip() and path.strip()):
+                raise typer.BadParameter(
+                    f"--features is {given!r}: name a mode and a table, such as film=films.csv."
+                )
+            found[mode.strip()] = path.strip()
+        return found
+
+    def _open_entries(self, source: Path, text: Text) -> Opened:
         opened = self.open_raw(source, text)
         if not self.cleans:
             return opened
@@ -177,10 +210,12 @@ class Reading:
         """Return the Python that reads the entries so."""
         options = [f"{name}={item!r}" for name, item in self._options(text).items()]
         read = f"vaecp.read({', '.join([repr(str(source)), *options])})"
-        if not self.cleans:
-            return read
-        bands, below = self.scatter or "", self.below_diagonal.value
-        return f"vaecp.data.eem.without_scatter({read}, {bands!r}, {below!r})"
+        if self.cleans:
+            bands, below = self.scatter or "", self.below_diagonal.value
+            read = f"vaecp.data.eem.without_scatter({read}, {bands!r}, {below!r})"
+        if self.features:
+            read = f"vaecp.formats.features.described({read}, {self.tables!r})"
+        return read
 
     def _options(self, text: Text) -> dict[str, Any]:
         """Return the options of `vaecp.read` that differ from the defaults."""
@@ -200,7 +235,7 @@ class Reading:
         """Return the options that differ from the defaults, to be given again."""
         below = None if self.below_diagonal is Below.keep else self.below_diagonal.value
         cleaning = {"scatter": self.scatter, "below_diagonal": below}
-        words: list[str] = []
+        words = [word for each in self.features or () for word in ("--features", each)]
         for name, item in {**self._options(text), **cleaning}.items():
             option = name.replace("_", "-")
             if isinstance(item, bool):

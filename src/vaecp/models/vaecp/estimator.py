@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from vaecp.data.features import with_features
 from vaecp.data.observations import Observations
 from vaecp.models.base import TensorEstimator, check_at_least
 from vaecp.models.fitted import FitResult
@@ -89,6 +90,7 @@ class VAECP(TensorEstimator):
 
     fitted_type = FittedVAECP
     recipe_type: ClassVar[type] = Recipe
+    uses_features: ClassVar[bool] = True
     fitted_: FittedVAECP
     stream_values_: np.ndarray
     n_fitted_: int
@@ -153,7 +155,40 @@ class VAECP(TensorEstimator):
         }
         return cls(rank, **published | settings)
 
-    def partial_fit(self, X: Any, y: Any, forget: float = 1.0) -> Self:
+    def fit(self, X: Any, y: Any, row_features: Mapping[str, pd.DataFrame] | None = None) -> Self:
+        """Learn from the entries with labels X (one column per mode) and values y.
+
+        Parameters
+        ----------
+        X, y : labels and values.
+        row_features : what is known about rows: per mode, by its name, a table with one row per
+            label. Its column with the name of the mode holds the labels, or else its index. Columns
+            of numbers, categories or times may have missing values. The prior mean of a row is
+            then a learned function of its features, as far as held-out entries (some rows whole)
+            gain by it. Labels without entries are predicted from their features.
+
+        Examples
+        --------
+        >>> keys = [(user, film) for user in range(12) for film in "abcdef"]
+        >>> ratings = [3.0 + ("abcdef".index(film) % 2) for user, film in keys]
+        >>> films = pd.DataFrame({"film": list("abcdefg"), "long": [0, 1, 0, 1, 0, 1, 1]})
+        >>> table = pd.DataFrame(keys, columns=["user", "film"])
+        >>> model = VAECP(random_state=0).fit(table, ratings, row_features={"film": films})
+        >>> bool(model.predict(pd.DataFrame({"user": [3], "film": ["g"]}))[0] > 3.5)
+        True
+        """
+        observations, names = self._observations_of(X, y)
+        if row_features is not None:
+            observations = with_features(observations, row_features)
+        return self._learn(observations, names)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        forget: float = 1.0,
+        row_features: Mapping[str, pd.DataFrame] | None = None,
+    ) -> Self:
         """Learn from further entries, of known rows and of new ones, without the earlier ones.
 
         The first call is a `fit`. In later ones the posterior of each row is its prior (streaming
@@ -167,6 +202,7 @@ class VAECP(TensorEstimator):
         X, y : labels and values.
         forget : how much of what was known counts, from 0 (nothing) to 1 (all, the default); for
             values that drift, try 0.9 to 0.99.
+        row_features : as of `fit`, in the first call.
 
         References
         ----------
@@ -175,7 +211,13 @@ class VAECP(TensorEstimator):
         if not 0 <= forget <= 1:
             raise ValueError(f"forget is {forget!r}: use a number from 0 to 1, such as 0.95.")
         if not hasattr(self, "fitted_"):
-            return self._with_stream(self.fit(X, y), np.asarray(y, dtype=np.float64))
+            first = self.fit(X, y, row_features)
+            return self._with_stream(first, np.asarray(y, dtype=np.float64))
+        if row_features is not None:
+            raise ValueError(
+                "row_features is given to a model that is fitted: give it to the first partial_fit, "
+                "with the labels that are to come, or fit again."
+            )
         joining, scaling = self._joining(X, y)
         with self._on_device():
             grown = self._grown(joining, scaling, self.fitted_.streamed(joining, forget))
@@ -200,6 +242,7 @@ class VAECP(TensorEstimator):
             self.mode_names_,
             self.labels_,
             self.value_name_,
+            features=tuple(table if table.shape[1] else None for table in self.fitted_.features),
         )
         return self._with_stream(self._learn(observations, names), observations.values)
 

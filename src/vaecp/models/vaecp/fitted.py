@@ -64,6 +64,7 @@ class FittedVAECP(Fitted):
     smoothed: tuple[int, ...]  # modes whose rows vary smoothly
     correction: Correction | None  # what residuals at neighbouring entries tell
     likelihood: Likelihood
+    features: tuple[np.ndarray, ...]  # per mode (rows, F): NaN where nothing is known of a row
 
     def validate(self, shape: tuple[int, ...]) -> None:
         validate(self, shape)
@@ -105,7 +106,7 @@ class FittedVAECP(Fitted):
     def fold_in(self, joining: Joining) -> FittedVAECP:
         """Infer the rows that joined, all else being held."""
         grown = self._grown(joining)
-        moving = tuple(source < 0 for source in joining.sources)
+        moving = joining.learned
         ensemble = updated(grown.ensemble, joining.indices, joining.values, self.likelihood, moving)
         return grown._with_entries(ensemble, joining)._widened(joining)
 
@@ -142,6 +143,10 @@ class FittedVAECP(Fitted):
                 ensemble, mean=mean, variance=variance, correlation=tables("correlation")
             ),
             row_log_noise=tuple(joining.grown(t, m) for m, t in enumerate(self.row_log_noise)),
+            features=tuple(
+                joining.grown(np.pad(t, ((0, 1), (0, 0)), constant_values=np.nan), m)[:-1]
+                for m, t in enumerate(self.features)
+            ),
         )
 
     def _with_entries(self, ensemble: Ensemble, joining: Joining) -> FittedVAECP:
@@ -182,9 +187,12 @@ class FittedVAECP(Fitted):
             tables[mode][row] = 0.5 * np.log(ratio + (ratio - 1) * share)
         return replace(self, row_log_noise=tables)
 
-    def knows_empty_rows(self, mode: int) -> bool:
-        """In a smoothed mode a row lies between its neighbours."""
-        return mode in self.smoothed
+    def knows_empty_rows(self, mode: int) -> bool | np.ndarray:
+        """In a smoothed mode a row lies between its neighbours; elsewhere features may describe it."""
+        if mode in self.smoothed:
+            return True
+        table = self.features[mode]
+        return ~np.isnan(table).any(axis=1) & (table.shape[1] > 0)
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
@@ -266,6 +274,7 @@ _RULES = {
     "spread.shape.weights": NOT_NEGATIVE,
     "spread.shape.scales": Rule((), least=1e-300, kinds="iuf"),
     "row_log_noise": Rule(("rows",), least=-300, most=300),
+    "features": Rule(finite=False),
     "unseen_scale": Rule(("modes + 1",), least=0),
     "likelihood.noise_variance": NOT_NEGATIVE,
     "likelihood.size": Rule((), kinds="iuf", finite=False),
@@ -309,6 +318,8 @@ def validate(fitted: FittedVAECP, shape: tuple[int, ...]) -> None:
     if len(mixture.weights) != len(mixture.scales) or abs(sum(mixture.weights) - 1) > 1e-9:
         raise ValueError("spread.shape.weights do not sum to 1, or are not one per scale")
     check_modes("smoothed", fitted.smoothed, len(shape))
+    if tuple(map(len, fitted.features)) != shape or any(t.ndim != 2 for t in fitted.features):
+        raise ValueError("features have not one line per row")
     fitted.likelihood.validate()
     near = fitted.correction.neighbourhood if fitted.correction else None
     for name, place in (("support", fitted.support), ("correction.neighbourhood", near)):

@@ -123,6 +123,7 @@ def fit(
     """Train members of several kinds, and let held-out entries judge them."""
     planned = plan(observations, settings, random)
     trained, histories, likelihood = [], [], settings.likelihood
+    chosen: list[Candidate] = []
     wants_network = settings.recipe.network
     if settings.recipe.sweeps:
         workshop = Workshop(
@@ -154,11 +155,16 @@ def fit(
         calibrate=settings.recipe.calibrate,
         random=random,
     )
-    diagnostics = Diagnostics(
-        history,
-        "sweep" if settings.recipe.sweeps else "epoch",
-        found={"rank": int(fitted.ensemble.ranks[fitted.main]), "n_members": len(fitted.ensemble)},
-    )
+    found: dict[str, Any] = {
+        "rank": int(fitted.ensemble.ranks[fitted.main]),
+        "n_members": len(fitted.ensemble),
+    }
+    if observations.features:
+        used = [candidate.kind.features for candidate in chosen if candidate.kind.features]
+        chose["features"] = (
+            f"{used[0]} in {len(used)} of {len(chosen)} members" if used else "unused"
+        )
+    diagnostics = Diagnostics(history, "sweep" if settings.recipe.sweeps else "epoch", found=chose)
     return FitResult(fitted, diagnostics)
 
 

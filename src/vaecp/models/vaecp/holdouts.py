@@ -25,6 +25,8 @@ STRUCTURED = 0.015
 """Shares of the entries that scattered cells and every other kind of gap hold out at least."""
 
 MOST_STRUCTURED = 0.08
+COLD = 0.03
+"""Share of the entries that rows with features hold out at least, as if they had no entries."""
 LEAST_FOR_STRUCTURE = 300
 LEAST_PER_FIBRE = 3.0
 LEAST_ROWS, MANY_ROWS = 12, 40
@@ -61,11 +63,17 @@ def folds_for(
     if n_entries < LEAST:
         return ()
     patterns, asked = patterns_to_hold_out(observations, ordered, random)
+    cold = cold_rows(observations)
+    patterns, asked = [*cold, *patterns], np.array([*cold.values(), *asked])
     n_folds = 4 if n_entries < FEW else 2 if n_entries < SOME else 1
     found = []
     for _ in range(n_folds):
         number = held_out_by(patterns, observations, random)
-        number[_only_entries(observations, number >= 0, ordered, random)] = -1
+        emptied = {
+            pattern.modes[0]: np.unique(observations.indices[number == place, pattern.modes[0]])
+            for place, pattern in enumerate(cold)
+        }
+        number[_only_entries(observations, number >= 0, ordered, emptied, random)] = -1
         if not 0 < (number >= 0).sum() < n_entries:
             continue
         kind = number[number >= 0]
@@ -80,6 +88,22 @@ def folds_for(
             )
         )
     return tuple(found)
+
+
+def cold_rows(observations: Observations) -> dict[GapPattern, float]:
+    """Return hold-outs of whole rows that features describe, and how often such rows are asked for."""
+    found = {}
+    limit = min(1.0, MAX_HELD_OUT / len(observations))
+    for mode, features in enumerate(observations.features):
+        if features is None:
+            continue
+        counts = np.bincount(observations.indices[:, mode], minlength=len(features))
+        described = ~np.isnan(features).any(axis=1)
+        if np.sum(described & (counts > 0)) >= LEAST_ROWS:
+            empty = float(np.mean(described & (counts == 0)))
+            share = float(np.clip(0.3 * empty, COLD, MOST_STRUCTURED))
+            found[GapPattern("slabs", (mode,), share * limit)] = max(empty, ALWAYS)
+    return found
 
 
 def patterns_to_hold_out(
@@ -185,9 +209,13 @@ def _only_entries(
     observations: Observations,
     held_out: np.ndarray,
     ordered: tuple[bool, ...],
+    emptied: dict[int, np.ndarray],
     random: np.random.Generator,
 ) -> np.ndarray:
-    """Mark one held-out entry of every row that would have none left, unless neighbours tell."""
+    """Mark one held-out entry of every row that would have none left, unless neighbours tell.
+
+    Rows of a mode that are `emptied` on purpose stay so.
+    """
     back = np.zeros(len(held_out), dtype=bool)
     order = random.permutation(np.flatnonzero(held_out))
     for mode, size in enumerate(observations.shape):
@@ -196,5 +224,6 @@ def _only_entries(
         left = np.bincount(observations.indices[~held_out | back, mode], minlength=size)
         rows = observations.indices[order, mode]
         _, first = np.unique(rows, return_index=True)
-        back[order[first][left[rows[first]] == 0]] = True
+        lone = (left[rows[first]] == 0) & ~np.isin(rows[first], emptied.get(mode, ()))
+        back[order[first][lone]] = True
     return back

@@ -175,6 +175,7 @@ def judged(
         smoothed,
         None,
         likelihood,
+        observations.feature_tables,
     )
     if not likelihood.has_residuals:
         return fitted if judgement is None or not calibrate else _calibrated(fitted, judgement)

@@ -64,8 +64,7 @@ def member_of(solver: Solver, descent: Descent) -> Member:
         own = [*range(rank), rank + mode]
         unseen_mean, unseen_variance = mean[:1].copy(), np.zeros_like(variance[:1])
         if solver.chains[mode] is None:
-            unseen_mean[0, own] = tables.prior_mean[mode]
-            unseen_variance[0, own] = tables.prior_variance[mode]
+            unseen_mean[0, own], unseen_variance[0, own] = solver.unseen_row(tables, mode)
             correlation = np.zeros_like(mean)
         else:  # rows are alike, so an unseen one is like the others
             unseen_mean[0, own] = mean[seen][:, own].mean(axis=0)

@@ -29,6 +29,7 @@ FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 1
 WORTH = 0.005
 """What does not lower the held-out error by this share is not worth the time."""
 
+LINKS = ("linear", "network")
 WINSOR = 0.995
 MANY = 100_000
 MOST_FOR_EAGER = 0.5
@@ -80,6 +81,7 @@ class Workshop:
     seed: int
     on_sweeps: Callable[[int, int, str], None] = lambda done, total, unit: None
     n_done: int = 0
+    features: str = ""  # how prior means depend on features, in the kinds that are tried
     _solvers: dict[tuple[int, Kind], Solver] = field(default_factory=dict)
 
     def first(self, kind: Kind, seed: int) -> Candidate:
@@ -132,7 +134,8 @@ class Workshop:
     def kind(self, rank: int, smooth: bool) -> Kind:
         """Return a kind that starts as suits the number of entries."""
         numbers = rank * sum(self.observations.shape)
-        return Kind(rank, smooth, eager=numbers < MOST_FOR_EAGER * len(self.observations))
+        eager = numbers < MOST_FOR_EAGER * len(self.observations)
+        return Kind(rank, smooth, eager, self.features)
 
     def solver(self, number: int, kind: Kind) -> Solver:
         """Return the arranged entries of a fold; they serve all starts."""
@@ -197,6 +200,7 @@ def choose_members(
     smooth = any(chain is not None for chain in workshop.chains)
     n_wanted = n_members or effort.n_members
     if not workshop.folds:
+        workshop.features = LINKS[0] if workshop.observations.features else ""
         kind = workshop.kind(rank if rank is not None else 2, smooth)
         return [Candidate(kind, n, (), np.empty(0), np.empty(0), 0.0) for n in range(n_wanted)]
     tried = _climbed(workshop, effort, rank, smooth)
@@ -205,6 +209,9 @@ def choose_members(
         tried.append(workshop.first(replace(found, smooth=False), 0))
     if found.rank and len(workshop.observations) < MANY:
         tried.append(workshop.first(replace(found, eager=not found.eager), 0))
+    if workshop.observations.features:
+        others = [each for each in ("", *LINKS) if each != found.features]
+        tried += [workshop.first(replace(found, features=each), 0) for each in others]
     best = _lengthened(workshop, _best(tried), effort.n_rounds)
     others = sorted((c for c in tried if c.kind != best.kind), key=lambda c: c.loss)
     near = [c for c in others if c.loss < best.loss + NEAR][: max(1, n_wanted // 3)]
@@ -249,10 +256,13 @@ def _climbed(workshop: Workshop, effort: Effort, rank: int | None, smooth: bool)
     """Try ranks from small to large until two in a row do worse."""
     alone = workshop.first(workshop.kind(0, smooth), 0)
     workshop.likelihood = alone.descents[0].likelihood.settled()
-    if rank is not None:
-        return [alone, workshop.first(workshop.kind(rank, smooth), 0)]
-    n_entries, n_rows = len(workshop.observations), sum(workshop.observations.shape)
     tried = [alone]
+    if workshop.observations.features:
+        tried += [workshop.first(replace(alone.kind, features=each), 0) for each in LINKS]
+        workshop.features = _best(tried).kind.features
+    if rank is not None:
+        return [*tried, workshop.first(workshop.kind(rank, smooth), 0)]
+    n_entries, n_rows = len(workshop.observations), sum(workshop.observations.shape)
     n_worse = 0
     for each in LADDER:
         too_many = each * n_rows > NUMBERS_PER_ENTRY * n_entries

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.likelihoods import Likelihood, Working
 from vaecp.models.vaecp.sweeps.chains import Chain
+from vaecp.models.vaecp.sweeps.links import Link
 from vaecp.models.vaecp.sweeps.solver import Solver, Tables
 
 EAGER = 0.5
@@ -34,11 +36,14 @@ class Kind:
     rank : how wide its rows are.
     smooth : whether they vary smoothly along ordered modes.
     eager : whether it starts by fast sweeps; with few entries per number, these overfit.
+    features : how the prior means of rows depend on their features: "linear", "network", or "" for
+        not at all. A mode with features is not smooth then.
     """
 
     rank: int
     smooth: bool = False
     eager: bool = True
+    features: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,22 @@ class Descent:
 
 def solver_for(observations: Observations, kind: Kind, chains: tuple[Chain | None, ...]) -> Solver:
     """Arrange entries for the sweeps of a kind of member."""
-    return Solver(observations, kind.rank, chains if kind.smooth else (None,) * len(chains))
+    links: tuple[Link | None, ...] = (None,) * len(chains)
+    if kind.features and observations.features:
+        links = tuple(map(partial(_link, observations, kind.features), range(len(chains))))
+    kept = (
+        chain if kind.smooth and link is None else None
+        for chain, link in zip(chains, links, strict=True)
+    )
+    return Solver(observations, kind.rank, tuple(kept), links)
+
+
+def _link(observations: Observations, how: str, mode: int) -> Link | None:
+    features = observations.features[mode]
+    if features is None:
+        return None
+    seen = np.bincount(observations.indices[:, mode], minlength=len(features)) > 0
+    return Link.of(features, seen, network=how == "network")
 
 
 def begin(solver: Solver, likelihood: Likelihood, random: np.random.Generator) -> Descent:

@@ -12,6 +12,7 @@ from vaecp.data.observations import Observations
 from vaecp.models.vaecp.likelihoods import Working
 from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
+from vaecp.models.vaecp.sweeps.links import Link
 from vaecp.runtime.blas import one_thread
 from vaecp.runtime.threads import in_threads, n_cores
 
@@ -41,6 +42,8 @@ class Tables:
     prior_mean: np.ndarray  # (D, R + 1): the components, then the mode's own effect
     prior_variance: np.ndarray
     strength: np.ndarray  # (D, R + 1): how smooth, as a place in chains.STRENGTHS
+    by_features: np.ndarray  # (rows, R + 1): what features of a row add to its prior mean
+    ridge: np.ndarray  # (D, R + 1): prior variances of the weights of features
     level: float = 0.0
 
 
@@ -52,13 +55,19 @@ class Solver:
     observations : the entries.
     rank : number of components; 0 leaves the effects.
     chains : per mode the path of an ordered one, else None.
+    links : per mode the features of its rows, else None; no links at all by default.
     """
 
     def __init__(
-        self, observations: Observations, rank: int, chains: tuple[Chain | None, ...]
+        self,
+        observations: Observations,
+        rank: int,
+        chains: tuple[Chain | None, ...],
+        links: tuple[Link | None, ...] = (),
     ) -> None:
         shape = observations.shape
         self.rank, self.shape, self.chains = rank, shape, chains
+        self.links = links or (None,) * len(shape)
         self.n_modes, self.width = len(shape), rank + len(shape)
         self.full = rank <= MAX_FULL
         self.offsets = np.concatenate([[0], np.cumsum(shape)])
@@ -90,8 +99,13 @@ class Solver:
             np.zeros_like(prior),
             prior,
             np.full(prior.shape, START),
+            np.zeros((n_rows if any(self.links) else 1, rank + 1)),
+            np.zeros_like(prior),
             level,
         )
+        for mode, link in enumerate(self.links):
+            if link is not None:
+                tables.ridge[mode] = link.start(prior[mode])
         for mode in range(self.n_modes):
             self._set_second(tables, mode, None)
         return tables
@@ -106,6 +120,8 @@ class Solver:
             prior_mean=tables.prior_mean.copy(),
             prior_variance=tables.prior_variance.copy(),
             strength=tables.strength.copy(),
+            by_features=tables.by_features.copy(),
+            ridge=tables.ridge.copy(),
         )
         for mode in range(self.n_modes):
             gram, right = self._normal_equations(tables, mode, working)
@@ -141,6 +157,14 @@ class Solver:
         else:
             moved.second[:] = mean**2 + tables.variance[:, :width]
         return moved
+
+    def unseen_row(self, tables: Tables, mode: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of a row of which nothing is known, in a mode without order."""
+        counts = np.diff(self._starts[mode])
+        rows = tables.mean[self._rows(mode)][:, [*range(self.rank), self.rank + mode]]
+        if self.links[mode] is not None:
+            rows = rows - tables.by_features[self._rows(mode)]
+        return counts @ rows / counts.sum(), tables.prior_variance[mode]
 
     # ---- one mode ----------------------------------------------------------------------
 
@@ -181,6 +205,9 @@ class Solver:
         self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
     ) -> None:
         prior_mean, prior_variance = tables.prior_mean[mode], tables.prior_variance[mode]
+        link = self.links[mode]
+        if link is not None:
+            prior_mean = prior_mean + tables.by_features[self._rows(mode)]
         precision = gram + np.diag(1 / prior_variance)
         right = right + prior_mean / prior_variance
         covariance = None
@@ -191,9 +218,20 @@ class Solver:
         else:
             mean = np.linalg.solve(precision, right[..., None])[..., 0]
             variance = 1 / np.einsum("jrr->jr", precision)
+        counts = np.diff(self._starts[mode])
+        # Entries lie in rows that have many. A row without any is asked for as often as they are.
+        mean[counts == 0] += counts @ (mean - prior_mean) / counts.sum()
         self._put(tables, mode, mean, variance, covariance)
-        if learn:
-            seen = np.diff(self._starts[mode]) > 0
+        if learn and link is not None:
+            found = link.learn(mean, variance, prior_variance, tables.ridge[mode])
+            tables.prior_mean[mode], tables.prior_variance[mode] = found.centre, found.variance
+            tables.by_features[self._rows(mode)], tables.ridge[mode] = (
+                found.by_features,
+                found.ridge,
+            )
+            tables.prior_mean[mode, -1] = 0.0
+        elif learn:
+            seen = counts > 0
             n_seen = int(seen.sum())
             tables.prior_mean[mode] = mean[seen].sum(axis=0) / (n_seen + 1)
             tables.prior_mean[mode, -1] = 0.0  # the level of the values is the mean of effects
