@@ -155,7 +155,7 @@ def fit(
         calibrate=settings.recipe.calibrate,
         random=random,
     )
-    found: dict[str, Any] = {
+    chose: dict[str, Any] = {
         "rank": int(fitted.ensemble.ranks[fitted.main]),
         "n_members": len(fitted.ensemble),
     }
