@@ -16,7 +16,7 @@ from vaecp.errors import ObservationError
 from vaecp.outcomes import components as learned
 from vaecp.outcomes import metrics
 from vaecp.show import plots
-from vaecp.show.plots import plot_collapse, plot_rank_curve, plot_rmse_boxes
+from vaecp.show.plots import plot_rank_curve, plot_rmse_boxes, plot_training
 
 figures = pytest.importorskip("matplotlib.figure")
 
@@ -61,8 +61,8 @@ def test_the_rank_curve_has_a_line_per_dataset(ax):
     assert [line.get_label() for line in ax.lines] == ["a", "b"]
 
 
-def test_the_collapse_shows_both_curves(ax):
-    plot_collapse([-3.0, -2.0], [0.9, 0.8], ax)
+def test_a_course_of_training_shows_both_curves(ax):
+    plot_training([-3.0, -2.0], [0.9, 0.8], ax)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.9, 0.8])
     np.testing.assert_array_equal(ax.figure.axes[1].lines[0].get_ydata(), [-3.0, -2.0])
 

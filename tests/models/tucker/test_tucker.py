@@ -49,6 +49,15 @@ def test_a_full_array_is_fitted_as_by_tensorlys_tucker():
 
 
 @BOTH
+def test_a_ridge_divides_the_core_of_a_full_array(method):
+    array = tucker_tensor(noise=0.3)
+    plain, held = (fill(method(rank=3, ridge=ridge), array) for ridge in (0.0, 0.25))
+    np.testing.assert_allclose(held, plain / 1.25, atol=1e-4)
+    with pytest.raises(ValueError, match="ridge is -1: use a number from 0"):
+        fill(method(rank=3, ridge=-1), array)
+
+
+@BOTH
 def test_a_noiseless_tensor_is_recovered_from_half_of_its_entries(method):
     array = tucker_tensor((2, 2, 2))  # less its mean, the ranks are 3
     filled = fill(method(rank=3, tol=1e-9, max_iter=3000), array, 0.5)
@@ -62,11 +71,16 @@ def test_full_rank_reproduces_a_full_array(method):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@given(seed=st.integers(0, 1000), rank=st.integers(1, 4), share=st.sampled_from([0.0, 0.3, 0.7]))
+@given(
+    seed=st.integers(0, 1000),
+    rank=st.integers(1, 4),
+    share=st.sampled_from([0.0, 0.3, 0.7]),
+    ridge=st.sampled_from([0.0, 0.1]),
+)
 @settings(deadline=None, max_examples=20)
-def test_the_misfit_of_tucker_als_never_rises(seed, rank, share):
+def test_the_misfit_of_tucker_als_never_rises(seed, rank, share, ridge):
     array = np.random.default_rng(seed).normal(size=SHAPE)
-    model = vaecp.TuckerALS(rank, max_iter=40)
+    model = vaecp.TuckerALS(rank, ridge=ridge, max_iter=40)
     fill(model, array, share, seed)
     assert (np.diff(model.history_) <= 1e-9 * model.history_[:-1]).all()
     assert len(model.history_) == model.n_iter_

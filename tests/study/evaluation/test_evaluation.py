@@ -7,10 +7,13 @@ import pytest
 from vaecp import datasets
 from vaecp.data.observations import Observations
 from vaecp.errors import DatasetError
+from vaecp.outcomes.metrics import LEVELS
 from vaecp.study import evaluation
 from vaecp.study.evaluation import tables, tensors
+from vaecp.study.evaluation.ablation import ablation_lines
+from vaecp.study.evaluation.figures import by_kind_and_tensor, reliability_figure
 from vaecp.study.evaluation.methods import METHODS, settings
-from vaecp.study.evaluation.page import page
+from vaecp.study.evaluation.page import headline_table, page
 from vaecp.study.evaluation.tables import at_best, failing, gaps_in_words
 from vaecp.study.experiments import Results, Tensor
 from vaecp.study.experiments.runs import Run, parts
@@ -49,6 +52,19 @@ def test_a_part_of_the_table_can_be_asked_for(small):
         list(tensors.tasks(["moon"]))
 
 
+def test_scattered_gaps_of_one_share_can_be_asked_for(small):
+    asked = {(task.gaps, task.held_out) for task in tensors.tasks(gaps=["scattered-80"])}
+    assert asked == {("scattered", 0.8)}
+
+
+def test_tensors_kept_aside_are_in_the_table():
+    for name, start in tensors.ASIDE:
+        subject = tensors.SUBJECTS[name]
+        assert not start or any(label.startswith(start) for label in subject.published)
+    assert tensors.is_aside("beijing", "published:fold-2")
+    assert not tensors.is_aside("beijing", "published:fold-1")
+
+
 def test_every_run_has_what_it_needs(small):
     for task in tensors.tasks(n_splits=1):
         run = Run(task.dataset, "", "mean", (), "", 0, None, None, task.held_out, task.gaps)
@@ -70,6 +86,56 @@ def test_a_table_is_made_resumed_and_written(small, tmp_path):
     assert len(first.splitlines()) == 5 * 2 * (3 + 1 + 1)
     evaluation.evaluate(tmp_path, n_splits=2, **asked)
     assert (tmp_path / "results.jsonl").read_bytes() == first
+
+
+def test_parts_are_left_out_on_the_same_splits_and_compared(small, tmp_path, monkeypatch):
+    few = {name: evaluation.ABLATION[name] for name in ("as it is", "one member")}
+    monkeypatch.setattr(evaluation, "ABLATION", few)
+    written = evaluation.evaluate(tmp_path, gaps=["scattered-50"], n_splits=2, ablation=True)
+    assert [path.name for path in written] == ["ablation.md", "reliability.png", "results.jsonl"]
+    text = written[0].read_text()
+    assert "## il2, scattered, 50 %" in text
+    assert "| as it is |" in text
+    assert "| one member |" in text
+
+
+def test_a_part_is_worth_the_geometric_mean_of_its_ratios():
+    rows = [
+        row | {"crps": 1.0, "coverage_90": 0.9}
+        for settings, errors in (
+            ("{}", [1.0] * 5),
+            ('{"smooth": false}', [2.0, 8.0, 4.0, 2.0, 8.0]),
+        )
+        for row in runs_of("VAECP", settings, errors)
+    ]
+    lines = ablation_lines(frame_of(rows)).set_index("VAECP")
+    assert lines.loc["without smooth rows", "ratio"] == pytest.approx(4.0)
+    # Logs to base 2 are 1, 3, 2, 1, 3: mean 2, variance 1; times 1/5 + 1/4; t of 4 degrees is 2.776.
+    half = 2.776 * np.sqrt(1 / 5 + 1 / 4)
+    low, _, high = lines.loc["without smooth rows", "interval"].split()
+    assert (float(low), float(high)) == pytest.approx((2 ** (2 - half), 2 ** (2 + half)), rel=0.01)
+
+
+def test_reliability_takes_the_median_over_splits_by_kind_of_gaps():
+    record = {"method": "VAECP", "settings": {}, "dataset": "amino", "gaps": "fibres:1"}
+    low, high = [0.1] * len(LEVELS), [0.3] * len(LEVELS)
+    records = [record | {"calibration": shares} for shares in (low, high, high)]
+    records += [record | {"method": "FBCP", "calibration": low}, record | {"calibration": []}]
+    (kind, lines), *others = by_kind_and_tensor(records).items()
+    assert (kind, list(lines), others) == ("fibres", ["amino"], [])
+    np.testing.assert_allclose(lines["amino"], 0.3)
+    assert reliability_figure([record]) is None
+
+
+def test_the_short_table_has_the_lowest_in_bold_and_folds_where_there_is_nothing_else():
+    rows = runs_of("VAECP", "{}", [0.5], crps=0.1) + runs_of("CPALS", "{}", [0.4], crps=0.2)
+    rows += runs_of("VAECP", "{}", [0.9], dataset="ems", gaps="published", held_out=0.1)
+    table = headline_table(at_best(frame_of(rows)))
+    assert table[["tensor", "measure", "VAECP", "CPALS"]].to_numpy().tolist() == [
+        ["amino", "RMSE", "0.5", "**0.4**"],
+        ["amino", "CRPS", "**0.1**", "0.2"],
+        ["ems", "RMSE", "**0.9**", ""],
+    ]
 
 
 def frame_of(rows):

@@ -56,7 +56,25 @@ def test_a_rank_that_failed_on_a_fold_is_out_and_a_tie_goes_to_the_smaller_one()
 
 def test_the_rank_with_the_lowest_error_over_the_folds_is_chosen(shifted, case_of, tensor):
     made = compare([case_of(tensor)], PROTOCOL, Results())
-    assert made.choices["toy"][BEST]["Shifted"] == (("rank", 2),)
+    assert made.choices["toy"][0][BEST]["Shifted"] == (("rank", 2),)
+
+
+def test_every_split_may_choose_for_itself():
+    full = Observations.from_array(np.ones((5, 4, 3)))
+    case = Case("toy", full, candidates(["HOSVD"], [1, 2]))
+    protocol = Protocol(repeats=3, folds=5, folds_per_repeat=1)
+    better = {0: 1, 1: 2, 2: 1}  # by split
+    results = Results()
+    results.add(
+        [
+            execution.describe(run) | {"rmse": 1.0 if run.rank == better[run.repeat] else 2.0}
+            for run in fold_runs(case, protocol)
+        ]
+    )
+    assert len(results) == 3 * 2
+    choices = [choose(case, protocol, results, repeat) for repeat in range(3)]
+    made = {run.repeat: run.rank for run in repeat_runs(case, protocol, choices)}
+    assert made == better
 
 
 @pytest.mark.slow
@@ -65,7 +83,7 @@ def test_the_choice_does_not_see_the_test_entries(random):
         np.einsum("ir,jr,kr->ijk", *(random.normal(size=(n, 2)) for n in (8, 7, 6)))
     )
     case = Case("toy", tensor, candidates(["HOSVD", "FBCP"], [1, 2, 3]))
-    repeat = repeat_runs(case, PROTOCOL, {BEST: {"HOSVD": (("rank", 1),)}})[0]
+    repeat = repeat_runs(case, PROTOCOL, [{BEST: {"HOSVD": (("rank", 1),)}}])[0]
     _, test = runs.parts(repeat, case.tensor)
     flat = [np.ravel_multi_index(part.indices.T, tensor.shape) for part in (tensor, test)]
     values = np.where(np.isin(*flat), 1e6, tensor.values)
@@ -87,7 +105,7 @@ def test_the_choice_does_not_see_the_test_entries(random):
 def test_baselines_share_the_rank_that_fbcp_finds_as_in_the_paper(shifted, case_of, tensor):
     case = case_of(tensor, [1, 9], ["Shifted", "FBCP"])
     made = compare([case], PROTOCOL, Results(), comparisons=(PAPER, BEST))
-    chosen = made.choices["toy"]
+    (chosen,) = made.choices["toy"]
     assert dict(chosen[PAPER]["Shifted"])["rank"] == 2
     assert dict(chosen[PAPER]["FBCP"])["rank"] == 9
     assert dict(chosen[BEST]["Shifted"])["rank"] == 1

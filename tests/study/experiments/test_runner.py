@@ -103,7 +103,7 @@ def test_a_failed_run_is_recorded_and_its_candidate_is_out(shifted, case_of, ten
     failed = frame[frame["error"] != ""]
     assert set(failed["error"]) == {"ValueError: rank 13 brings bad luck"}
     assert failed["rmse"].isna().all()
-    assert dict(made.choices["toy"][BEST]["Shifted"])["rank"] == 3
+    assert dict(made.choices["toy"][0][BEST]["Shifted"])["rank"] == 3
     assert "2 of 7 runs failed" in experiments.failures(frame)[0]
 
 

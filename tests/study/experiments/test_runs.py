@@ -53,7 +53,7 @@ def test_a_fit_gets_the_same_seed_whichever_settings_it_has(shifted, case_of, te
 
 
 def test_scores_are_in_standard_deviations_of_the_training_entries(shifted, case_of, tensor):
-    run = repeat_runs(case_of(tensor), PROTOCOL, {BEST: {"Shifted": (("rank", 3),)}})[0]
+    run = repeat_runs(case_of(tensor), PROTOCOL, [{BEST: {"Shifted": (("rank", 3),)}}])[0]
     record = execute(run, Tensor(tensor))
     training, test = runs.parts(run, Tensor(tensor))
     scaled = (test.values - training.values.mean()) / training.values.std()

@@ -160,6 +160,10 @@ class Making:
             "--tables-only", help="Make no run: write the pages of the runs that are there."
         ),
     ] = False
+    pages: Annotated[
+        Path | None,
+        typer.Option(help="Folder for pages and figures: that of the runs by default."),
+    ] = None
 
     def options(self, show: bool) -> dict[str, Any]:
         """Return what the functions that make runs take."""

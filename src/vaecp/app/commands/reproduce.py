@@ -16,7 +16,11 @@ EXAMPLES = """Examples:
 
 $ vaecp reproduce --quick
 
-$ vaecp reproduce --only amino,fia -o results"""
+$ vaecp reproduce --only amino,fia -o results
+
+$ vaecp reproduce --parts readings -o results
+
+$ vaecp reproduce -o evidence/paper --tables-only --pages docs/results/paper"""
 
 
 def reproduce(
@@ -33,6 +37,16 @@ def reproduce(
             autocompletion=suggestions.studied,
         ),
     ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How many splits: 10, or 2 with --quick.")
+    ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Which parts, with commas: comparison (of all methods), ranks (error of VAECP "
+            "against rank), readings (of the published recipe). All by default."
+        ),
+    ] = None,
 ) -> None:
     """Repeat the paper's experiments: figures, tables, and a page that says what came out.
 
@@ -44,20 +58,40 @@ def reproduce(
 
     output = making.output or Path("vaecp-results")
     study = reproduction.QUICK if quick else reproduction.FULL
-    study = replace(study, protocol=replace(study.protocol, seed=making.seed))
+    n_repeats = repeats or study.protocol.repeats
+    study = replace(study, protocol=replace(study.protocol, seed=making.seed, repeats=n_repeats))
     given = [
         "--quick" if quick else "",
         f"--only '{only}'" if only else "",
+        f"--repeats {repeats}" if repeats else "",
+        f"--parts {parts}" if parts else "",
         f"--methods {making.methods}" if making.methods else "",
         f"--seed {making.seed}" if making.seed else "",
     ]
     command = " ".join(["vaecp reproduce", *filter(None, given)])
     if making.tables_only:
-        written = reproduction.publish(output, Results(output).records, study, command)
+        pages = making.pages or output
+        written = reproduction.publish(pages, Results(output).records, study, command)
     else:
         with resumable(output):
             options = making.options(printing.for_people)
             written = reproduction.reproduce(
-                output, study, only=listed(only), command=command, **options
+                output,
+                study,
+                only=listed(only),
+                parts=_parts(parts),
+                command=command,
+                pages=making.pages,
+                **options,
             )
     print_written({"command": command, "output": output, "written": written}, printing)
+
+
+def _parts(text: str | None) -> tuple[str, ...]:
+    from vaecp.study.reproduction import PARTS
+
+    wanted = listed(text)
+    unknown = [part for part in wanted if part not in PARTS]
+    if unknown:
+        raise typer.BadParameter(f"--parts has {unknown[0]!r}: use {', '.join(PARTS)}.")
+    return tuple(wanted) or PARTS

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,8 @@ class Constraint(ABC):
 
     has_size: ClassVar[bool] = True
     """Whether columns keep to the constraint when they are multiplied by a number."""
+    places_empty_rows: ClassVar[bool] = False
+    """Whether a row without any entry has a place: between its neighbours, or where it is known."""
 
     @abstractmethod
     def update(
@@ -111,6 +114,7 @@ class Smooth(_ByColumn):
     """
 
     strength: float = 1.0
+    places_empty_rows: ClassVar[bool] = True
 
     def column(self, target: np.ndarray, weight: np.ndarray, size: float) -> np.ndarray:
         weight = np.maximum(weight, TINY * (weight.max() or 1.0))
@@ -166,6 +170,7 @@ class Fixed(Constraint):
 
     values: Any
     has_size: ClassVar[bool] = False
+    places_empty_rows: ClassVar[bool] = True
 
     def update(
         self, gram: np.ndarray, right_hand: np.ndarray, rows: np.ndarray, sizes: np.ndarray
@@ -265,6 +270,7 @@ def _prefix_errors(target: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return errors
 
 
+@cache
 def _second_differences(size: int) -> np.ndarray:
     """Return D'D of the second differences, as the upper bands that SciPy takes."""
     differences = np.diff(np.eye(size), n=2, axis=0)

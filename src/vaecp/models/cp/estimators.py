@@ -74,6 +74,10 @@ class _CP(TensorEstimator):
         """Return what is taken off scaled values before products are fitted to them."""
         return 0.0
 
+    def _placed(self, observations: Observations) -> tuple[int, ...]:
+        """Return the modes in which rows without entries have a place of their own."""
+        return ()
+
     def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
         offset, sweep, starts = self._problem(observations, random)
         with float64():
@@ -81,7 +85,7 @@ class _CP(TensorEstimator):
         factors = list(_without_padding(descent.factors, observations.shape))
         return FitResult(
             replace(
-                fitted_to(observations, factors, offset, self.ridge),
+                fitted_to(observations, factors, offset, self.ridge, self._placed(observations)),
                 non_negative=self.non_negative,
             ),
             Diagnostics(
@@ -231,6 +235,10 @@ class CPALS(_CP):
             return balanced, value - gain
 
         return sweep
+
+    def _placed(self, observations: Observations) -> tuple[int, ...]:
+        constraints = per_mode(self.constraints, observations, self.rank) or ()
+        return tuple(mode for mode, own in enumerate(constraints) if own.places_empty_rows)
 
     def _starts(
         self, observations: Observations, random: np.random.Generator

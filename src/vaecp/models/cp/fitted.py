@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vaecp.data.fields import NOT_NEGATIVE, NUMBER, Rule, check_fields
+from vaecp.data.fields import NOT_NEGATIVE, NUMBER, Rule, check_fields, check_modes
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.models.fitted import Components, Fitted, SumOfProducts
@@ -34,6 +34,8 @@ class CPFitted(Fitted):
     offset: float
     noise_std: float
     non_negative: bool = False
+    placed: tuple[int, ...] = ()
+    """Modes in which a constraint says where rows without entries lie."""
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
@@ -50,6 +52,10 @@ class CPFitted(Fitted):
             "noise_std": NOT_NEGATIVE,
         }
         check_fields(self, shape, rules)
+        check_modes("placed", self.placed, len(shape))
+
+    def knows_empty_rows(self, mode: int) -> bool:
+        return mode in self.placed
 
     def predict(self, indices: np.ndarray) -> Prediction:
         """Predict entries at (n, D) coordinates; -1 is a label not seen in training."""
@@ -122,9 +128,17 @@ class CPFitted(Fitted):
 
 
 def fitted_to(
-    observations: Observations, factors: list[np.ndarray], offset: float, ridge: float
+    observations: Observations,
+    factors: list[np.ndarray],
+    offset: float,
+    ridge: float,
+    placed: tuple[int, ...] = (),
 ) -> CPFitted:
-    """Measure the noise and the rows' uncertainty, and add a row for unseen labels."""
+    """Measure the noise and the rows' uncertainty, and add a row for unseen labels.
+
+    A row without entries is the mean row of its mode, unless the mode is one of the `placed`: a
+    constraint says then where it lies.
+    """
     rank, shape = factors[0].shape[1], observations.shape
     counts = [
         np.bincount(column, minlength=size)
@@ -147,13 +161,16 @@ def fitted_to(
     variance = squares / free if known else max(1.0, variance)
     tables, axes, information = zip(
         *(
-            _row_uncertainty(factor, count, gram / max(variance, TINY))
-            for factor, count, gram in zip(factors, counts, grams, strict=True)
+            _row_uncertainty(factor, count, gram / max(variance, TINY), own)
+            for factor, count, gram, own in zip(
+                factors, counts, grams, np.isin(range(len(shape)), placed), strict=True
+            )
         ),
         strict=True,
     )
     counts = tuple(np.append(count, 0) for count in counts)
-    return CPFitted(tables, counts, axes, information, offset, float(np.sqrt(variance)))
+    noise = float(np.sqrt(variance))
+    return CPFitted(tables, counts, axes, information, offset, noise, placed=placed)
 
 
 def _n_parameters(grams: np.ndarray, counts: list[np.ndarray], ridge: float) -> float:
@@ -171,14 +188,14 @@ def _n_parameters(grams: np.ndarray, counts: list[np.ndarray], ridge: float) -> 
 
 
 def _row_uncertainty(
-    factor: np.ndarray, count: np.ndarray, precision: np.ndarray
+    factor: np.ndarray, count: np.ndarray, precision: np.ndarray, placed: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the table with its mean row, and the axes in which prior and data are diagonal."""
     seen = factor[count > 0]
     mean = seen.mean(axis=0)
     # A mode with one row shows no spread: then a row is as uncertain as it is large.
     centred = (seen - mean) / np.sqrt(len(seen) - 1) if len(seen) > 1 else mean[None]
-    table = np.vstack([np.where(count[:, None] > 0, factor, mean), mean])
+    table = np.vstack([np.where((count[:, None] > 0) | placed, factor, mean), mean])
     values, vectors = np.linalg.eigh(centred.T @ centred * (1 + 1 / len(seen)))
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     strengths, turn = np.linalg.eigh(root @ precision @ root.T)

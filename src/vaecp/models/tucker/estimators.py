@@ -142,24 +142,27 @@ class _Tucker(TensorEstimator):
 
     fitted_type = TuckerFitted
     rank: int | Sequence[int]
+    ridge: float
     max_iter: int
     tol: float
 
     @staticmethod
     @abstractmethod
     def _improve(
-        array: np.ndarray, ranks: Sequence[int], before: TuckerModel | None
+        array: np.ndarray, ranks: Sequence[int], before: TuckerModel | None, ridge: float
     ) -> TuckerModel:
         """Fit the full array, starting from the model of the last filling."""
 
     @property
     def history_(self) -> np.ndarray:
-        """The sum of squares over the observed cells after every filling at the full rank."""
+        """The penalised sum of squares over the observed cells, per filling at the full rank."""
         check_is_fitted(self)
         return self.diagnostics_.history[OBJECTIVE]
 
     def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
         check_at_least("max_iter", self.max_iter, 1)
+        if not self.ridge >= 0:
+            raise ValueError(f"ridge is {self.ridge}: use a number from 0.")
         counts = [
             np.bincount(column, minlength=size)
             for column, size in zip(observations.indices.T, observations.shape, strict=True)
@@ -171,7 +174,9 @@ class _Tucker(TensorEstimator):
         ranks = _clipped(self.rank, shape)
         total, times = _dense(observations, shape)
         array = np.divide(total, times, out=np.zeros(shape), where=times > 0)
-        filling = fill_growing(self._improve, array, times > 0, ranks, self.max_iter, self.tol)
+        filling = fill_growing(
+            self._improve, array, times > 0, ranks, self.max_iter, self.tol, float(self.ridge)
+        )
         model = filling.model
         residual = observations.values - model.array()[tuple(_fold(observations.indices, shape))]
         noise = _noise_std(residual, shape, ranks)
@@ -276,14 +281,16 @@ class HOSVD(_Tucker):
     Parameters
     ----------
     rank : one number, or one per mode; clipped to the size of the mode.
+    ridge : penalty on the squared core, in units of values whose variance is 1. It is not in the
+        reference, which has no gaps: it keeps parts of the core small that gaps leave open.
     max_iter : the most fillings at the full rank.
     tol : stop when the reconstruction changes by less (root mean square, standardised units).
     random_state : not used; the method has no randomness.
 
     Attributes
     ----------
-    history_ : the sum of squares over the observed cells after every filling at the full rank; it may rise,
-        since truncation is not the best fit (`TuckerALS` is).
+    history_ : the sum of squares over the observed cells, and the penalty, after every filling at the
+        full rank; it may rise, since truncation is not the best fit (`TuckerALS` is).
     n_iter_, converged_ : the number of those fillings, and whether `tol` was reached.
 
     References
@@ -295,11 +302,13 @@ class HOSVD(_Tucker):
         self,
         rank: int | Sequence[int] = 10,
         *,
+        ridge: float = 0.0,
         max_iter: int = 200,
         tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
         self.rank = rank
+        self.ridge = ridge
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -311,8 +320,8 @@ class TuckerALS(HOSVD):
     """Tucker decomposition by alternating least squares (HOOI), gaps filled by itself.
 
     The model and the treatment of gaps are those of `HOSVD`, which is the start. Then the
-    basis of one mode at a time is the best for the others, once per filling, so that the sum
-    of squares over the observed cells (`history_`) never rises.
+    basis of one mode at a time is the best for the others, once per filling, so that the penalised
+    sum of squares over the observed cells (`history_`) never rises.
 
     A sweep costs about cells * rank multiplications per mode; memory is about six dense
     arrays. More than 50 million cells are refused. The warning of `HOSVD` holds: a large rank
@@ -320,7 +329,7 @@ class TuckerALS(HOSVD):
 
     Parameters
     ----------
-    rank, max_iter, tol, random_state : as in `HOSVD`.
+    rank, ridge, max_iter, tol, random_state : as in `HOSVD`.
 
     References
     ----------

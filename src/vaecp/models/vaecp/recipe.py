@@ -25,7 +25,8 @@ class Recipe(BaseEstimator):
     decay : whether the step decays to zero along a cosine.
     batch_size : entries per step; None chooses by the number of entries.
     n_draws : reparameterised draws per step.
-    kl_warmup : fraction of training over which the weight of the KL grows from 0 to 1.
+    kl_warmup : fraction of training over which the weight of the KL grows from 0.
+    kl_weight : what it grows to; 1 is the evidence bound.
     scale_from : fraction of training after which the variance head is trained, alone. At 0
         both heads are trained together from the first step.
     weight_precision : precision of the prior on the network's output weights; of several,
@@ -55,6 +56,7 @@ class Recipe(BaseEstimator):
         batch_size: int | None = None,
         n_draws: int = 1,
         kl_warmup: float = 0.4,
+        kl_weight: float = 1.0,
         scale_from: float = 0.85,
         weight_precision: float | tuple[float, ...] = (1e1, 1e3),
         log_variance_rate: float = 5.0,
@@ -72,6 +74,7 @@ class Recipe(BaseEstimator):
         self.batch_size = batch_size
         self.n_draws = n_draws
         self.kl_warmup = kl_warmup
+        self.kl_weight = kl_weight
         self.scale_from = scale_from
         self.weight_precision = weight_precision
         self.log_variance_rate = log_variance_rate
@@ -116,6 +119,7 @@ class Recipe(BaseEstimator):
             ("learning_rate", self.learning_rate > 0, "a positive number such as 0.01"),
             ("log_variance_rate", self.log_variance_rate > 0, "a positive number such as 1"),
             ("kl_warmup", 0 <= self.kl_warmup <= 1, "a fraction from 0 to 1"),
+            ("kl_weight", self.kl_weight >= 0, "a number from 0"),
             ("scale_from", 0 <= self.scale_from <= 1, "a fraction from 0 to 1"),
             ("weight_precision", np.min(self.weight_precision) >= 0, "a number from 0"),
             ("finish", 0 <= self.finish <= 1, "a fraction from 0 to 1"),

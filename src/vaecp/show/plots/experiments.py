@@ -1,4 +1,4 @@
-"""Plots of experiments: methods compared, ranks compared, a recipe that collapses."""
+"""Plots of experiments: methods compared, ranks compared, a course of training."""
 
 from __future__ import annotations
 
@@ -69,11 +69,8 @@ def plot_rank_curve(results: Any, ax: Any = None) -> Any:
     return ax
 
 
-def plot_collapse(elbo: Sequence[float], rmse: Sequence[float], ax: Any = None) -> Any:
-    """Draw the evidence bound and the RMSE of validation entries, epoch by epoch.
-
-    A fit has collapsed where the bound still rises and the error no longer falls.
-    """
+def plot_training(elbo: Sequence[float], rmse: Sequence[float], ax: Any = None) -> Any:
+    """Draw the evidence bound and the RMSE of validation entries, epoch by epoch."""
     ax = axes(ax)
     epochs = np.arange(1, len(rmse) + 1)
     ax.plot(epochs, rmse, color=ORANGE, label="validation RMSE")

@@ -6,16 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vaecp.runtime.files import whole_file
-from vaecp.study.evaluation.methods import METHODS, settings
+from vaecp.study.evaluation.ablation import ablation_page
+from vaecp.study.evaluation.figures import reliability_figure
+from vaecp.study.evaluation.methods import ABLATION, METHODS, Settings, settings
 from vaecp.study.evaluation.page import page
 from vaecp.study.evaluation.tensors import SUBJECTS, Task, tasks
-from vaecp.study.experiments import Results, Run, carry_out
+from vaecp.study.experiments import Results, Run, carry_out, settings_of
+from vaecp.study.experiments.results import of_one_version
 from vaecp.study.rivals import find
 
 __all__ = ["EVALUATION", "METHODS", "SUBJECTS", "evaluate", "publish"]
 
 EVALUATION = "evaluation"
-"""What the comparison of these runs is called."""
+ABLATED = "ablation"
+"""What the comparison of these runs is called, and that of VAECP without its parts."""
+USUAL = ("scattered-20", "published")
+"""Gaps under which parts are left out, unless others are named."""
 
 
 def evaluate(
@@ -29,20 +35,25 @@ def evaluate(
     jobs: int = 1,
     show: bool = False,
     retry_failed: bool = False,
+    ablation: bool = False,
     command: str = "vaecp evaluate",
+    pages: Path | None = None,
 ) -> list[Path]:
-    """Make the runs that `folder` lacks, and write the tables.
+    """Make the runs that `folder` lacks, and write the tables of all that are there.
 
     Parameters
     ----------
     only : names of tensors; all by default.
     gaps : how the gaps begin, such as "scattered" or "fibres:2"; all by default.
     methods : names of methods and rivals; all of the table by default.
+    ablation : leave parts out of VAECP instead; `methods` is not looked at.
     command : what the page names as the way to make it again.
+    pages : where page and figure go, if not into `folder`.
     """
     names = [find(name).name for name in methods] or list(METHODS)
-    asked = list(tasks(only, gaps, n_splits))
-    runs = [run for task in asked for name in names for run in _runs(task, name, seed)]
+    asked = list(tasks(only, gaps or (USUAL if ablation else ()), n_splits))
+    list_runs = _without_parts if ablation else _runs
+    runs = [run for task in asked for name in names for run in list_runs(task, name, seed)]
     results = Results(folder)
     carry_out(
         runs,
@@ -53,29 +64,55 @@ def evaluate(
         show=show,
         retry_failed=retry_failed,
     )
-    return publish(folder, results, command)
+    return publish(folder, results, command, pages)
 
 
-def publish(folder: Path, results: Results, command: str) -> list[Path]:
-    """Write the tables of all runs that there are, and return the paths."""
-    path = folder / "README.md"
-    with whole_file(path) as temporary:
-        temporary.write_text(page(results.frame(), command), encoding="utf-8")
-    return [path, results.path]
+def publish(folder: Path, results: Results, command: str, pages: Path | None = None) -> list[Path]:
+    """Write the tables of the runs that there are, of one version, and return the paths."""
+    home = pages or folder
+    home.mkdir(parents=True, exist_ok=True)
+    records = of_one_version(results.records)
+    kept = Results()
+    kept.add(records)
+    frame = kept.frame()
+    ablated = frame[frame["comparison"] == ABLATED]
+    written = []
+    texts = {"README.md": page(frame[frame["comparison"] != ABLATED], command)}
+    if len(ablated):
+        texts = {"ablation.md": ablation_page(ablated, command)}
+    for name, text in texts.items():
+        with whole_file(home / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        written.append(home / name)
+    figure = reliability_figure(records)
+    if figure is not None:
+        with whole_file(home / "reliability.png") as temporary:
+            figure.savefig(temporary, dpi=110)
+        written.append(home / "reliability.png")
+    return [*written, results.path]
 
 
 def _runs(task: Task, method: str, seed: int) -> list[Run]:
-    return [
-        Run(
-            dataset=task.dataset,
-            data=task.tensor.fingerprint,
-            method=method,
-            settings=given,
-            comparison=EVALUATION,
-            repeat=task.repeat,
-            held_out=task.held_out,
-            gaps=task.gaps,
-            seed=seed,
-        )
-        for given in settings(method, task.dataset)
-    ]
+    found = settings(method, task.dataset)
+    return [_run(task, method, EVALUATION, given, seed) for given in found]
+
+
+def _without_parts(task: Task, method: str, seed: int) -> list[Run]:
+    """List the runs of VAECP; other methods have no parts to leave out."""
+    if method != "VAECP":
+        return []
+    return [_run(task, method, ABLATED, settings_of(**given), seed) for given in ABLATION.values()]
+
+
+def _run(task: Task, method: str, comparison: str, given: Settings, seed: int) -> Run:
+    return Run(
+        dataset=task.dataset,
+        data=task.tensor.fingerprint,
+        method=method,
+        settings=given,
+        comparison=comparison,
+        repeat=task.repeat,
+        held_out=task.held_out,
+        gaps=task.gaps,
+        seed=seed,
+    )

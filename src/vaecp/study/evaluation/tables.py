@@ -39,19 +39,25 @@ def at_best(frame: Table) -> Table:
     return _in_order(_with_ratios(table.loc[best]))
 
 
-def _in_order(best: Table) -> Table:
-    """Put tensors in the order of the catalogue, then gaps by kind and share, then methods."""
+def cells_in_order(lines: Table) -> Table:
+    """Put tensors in the order of the catalogue, then gaps by kind and share; keep it else."""
     tensors = {name: place for place, name in enumerate(datasets.names())}
     kinds = {kind: place for place, kind in enumerate((*get_args(Kind), PUBLISHED))}
-    methods = {name: place for place, name in enumerate(all_methods())}
-    ranked = best.assign(
-        _tensor=best["dataset"].map(lambda name: tensors[_base(name)]),
-        _length=best["dataset"].str.len(),  # synthetic-9 before synthetic-10
-        _kind=best["gaps"].map(lambda gaps: kinds[gaps.partition(":")[0]]),
-        _method=best["method"].map(methods),
+    ranked = lines.assign(
+        _tensor=lines["dataset"].map(lambda name: tensors[_base(name)]),
+        _length=lines["dataset"].str.len(),  # synthetic-9 before synthetic-10
+        _kind=lines["gaps"].map(lambda gaps: kinds[gaps.partition(":")[0]]),
     )
-    by = ["_tensor", "_length", "dataset", "_kind", "gaps", "held_out", "_method"]
-    return ranked.sort_values(by, ignore_index=True)[list(best.columns)]
+    by = ["_tensor", "_length", "dataset", "_kind", "gaps", "held_out"]
+    ranked = ranked.sort_values(by, kind="stable", ignore_index=True)
+    return ranked[list(lines.columns)]
+
+
+def _in_order(best: Table) -> Table:
+    """Put cells in order, and methods within them."""
+    methods = {name: place for place, name in enumerate(all_methods())}
+    by_method = best.sort_values("method", key=lambda names: names.map(methods), kind="stable")
+    return cells_in_order(by_method)
 
 
 def _with_ratios(best: Table) -> Table:

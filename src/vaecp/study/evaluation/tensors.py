@@ -127,7 +127,29 @@ SUBJECTS = {
         patterned=False,
     ),
     "synthetic": Subject(lambda split: Tensor(datasets.load("synthetic", r=10, seed=split))),
+    "covid19": Subject(_named("covid19")),
+    "kinetic": Subject(_named("kinetic"), (1, 2, 3)),
+    "enron": Subject(
+        _named("enron", part="all"),
+        (2,),
+        {PUBLISHED: tuple(_fold("enron", n) for n in (3, 4, 5))},
+        patterned=False,
+    ),
+    "ems": Subject(
+        _named("ems", part="all"),
+        (),
+        {PUBLISHED: tuple(_fold("ems", n) for n in (3, 4, 5))},
+        patterned=False,
+    ),
 }
+ASIDE = (
+    ("covid19", ""),
+    ("kinetic", ""),
+    ("enron", PUBLISHED),
+    ("ems", PUBLISHED),
+    ("beijing", f"{PUBLISHED}:fold-2"),
+)
+"""Tensors, and how their gaps begin, on which no setting was chosen; named before they were run."""
 
 
 def tasks(only: Sequence[str] = (), gaps: Sequence[str] = (), n_splits: int = 5) -> Iterator[Task]:
@@ -140,7 +162,7 @@ def tasks(only: Sequence[str] = (), gaps: Sequence[str] = (), n_splits: int = 5)
     for name in only or SUBJECTS:
         subject = SUBJECTS[name]
         for pattern in patterns(subject):
-            if _wanted(str(pattern), gaps):
+            if _wanted(name_of(pattern), gaps):
                 for split in range(n_splits):
                     yield Task(name, str(pattern), pattern.share, split, subject.load(split))
         for label, splits in subject.published.items():
@@ -151,6 +173,11 @@ def tasks(only: Sequence[str] = (), gaps: Sequence[str] = (), n_splits: int = 5)
                     yield Task(name, label, round(share, 3), repeat, tensor)
 
 
+def is_aside(dataset: str, gaps: str) -> bool:
+    """Whether no setting was chosen on a cell of the table."""
+    return any(dataset == name and gaps.startswith(start) for name, start in ASIDE)
+
+
 def patterns(subject: Subject) -> list[GapPattern]:
     """Return the patterns of gaps that are made in a tensor."""
     if not subject.patterned:
@@ -159,6 +186,12 @@ def patterns(subject: Subject) -> list[GapPattern]:
     ordered = [mode in subject.ordered for mode in range(observations.n_modes)]
     scattered = [GapPattern("scattered", (), share) for share in SHARES]
     return scattered + list(patterns_for(observations, ordered, SHARE)[1:])
+
+
+def name_of(pattern: GapPattern) -> str:
+    """Return what a pattern is asked for by, such as scattered-20 or fibres:2."""
+    share = f"-{100 * pattern.share:.0f}" if pattern.kind == "scattered" else ""
+    return f"{pattern}{share}"
 
 
 def _wanted(name: str, beginnings: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@
 >>> case = Case("part", tensor, candidates(["HOSVD", "TuckerALS"], [1, 2]))
 >>> results = Results()  # Results(folder) keeps them, and goes on from what is there
 >>> made = compare([case], Protocol(repeats=2, folds=2), results)
->>> dict(made.choices["part"][BEST]["TuckerALS"])
+>>> dict(made.choices["part"][0][BEST]["TuckerALS"])
 {'rank': 2}
 >>> table = summarise(results.frame(made.runs))
 """

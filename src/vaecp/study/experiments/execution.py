@@ -12,7 +12,7 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import Standardiser
-from vaecp.outcomes.metrics import mae, rmse, summary, trimmed_rmse
+from vaecp.outcomes.metrics import calibration, mae, rmse, summary, trimmed_rmse
 from vaecp.runtime.versions import device, versions
 from vaecp.study.experiments.provenance import PACKAGES, code, commit
 from vaecp.study.experiments.runs import TRAINING, Run, Tensor, model_seed, parts
@@ -99,15 +99,26 @@ def _found(
 ) -> dict[str, Any]:
     scale = Standardiser.of(training.values).scale or 1.0
     history = {"history": _history(model)} if run.comparison == TRAINING else {}
-    found = {"scale": scale, "rank_found": model.diagnostics_.found.get("rank")}
+    found: dict[str, Any] = {
+        "scale": scale,
+        "rank_found": model.diagnostics_.found.get("rank"),
+        "calibration": _calibration(prediction, asked.values),
+    }
     return measures_of(prediction, asked.values, scale) | found | history
+
+
+def _calibration(prediction: Prediction, values: np.ndarray) -> list[float]:
+    """Return what intervals hold at each of `LEVELS`; nothing where there is no spread."""
+    if np.isnan(prediction.std).any():
+        return []
+    return [round(float(share), 4) for share in calibration(prediction, values)["share"]]
 
 
 def _history(model: Any) -> dict[str, list[float]]:
     """Return the bound and the validation RMSE per epoch, members averaged."""
     history = model.diagnostics_.history
     return {
-        name: history[name].astype(np.float64).mean(axis=1).tolist()
+        name: [float(f"{value:.5g}") for value in history[name].mean(axis=1)]
         for name in ("elbo", "validation_rmse")
     }
 

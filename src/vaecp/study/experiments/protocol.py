@@ -1,9 +1,11 @@
 """Which runs a comparison is made of: folds first, then what they choose, then the repeats.
 
 Cells are split at random, 80 % to train and 20 % to test, ten times. Settings (the rank first
-of all) are chosen by 5-fold cross-validation on the training entries of the first split, and
-kept for the others, which bounds the cost. Test entries of the first split never enter a choice;
-those of the other splits do, because most of them are training entries of the first.
+of all) are chosen by cross-validation on training entries, in one of two ways. Anew on every split,
+by one or more of five folds of its training entries: then no test entry enters the choice that it
+is scored under. Or once, by all folds of the first split, and kept for the others: test entries of
+the first split never enter a choice; those of the others do, because most of them are training
+entries of the first.
 """
 
 from __future__ import annotations
@@ -33,10 +35,13 @@ class Protocol:
     Attributes
     ----------
     gaps : how hidden entries lie, as `vaecp.data.gaps.GapPattern.parse` reads it.
+    folds_per_repeat : on how many of its folds every split chooses anew; None chooses on all folds
+        of the first split, for all.
     """
 
     repeats: int = 10
     folds: int = 5
+    folds_per_repeat: int | None = None
     held_out: float = 0.2
     gaps: str = SCATTERED
     seed: int = 0
@@ -47,6 +52,20 @@ class Protocol:
                 raise ObservationError(
                     f"{name} is {getattr(self, name)}: use an integer from {least}."
                 )
+
+    @property
+    def choosing(self) -> range:
+        """The splits on which settings are chosen."""
+        return range(1 if self.folds_per_repeat is None else self.repeats)
+
+    @property
+    def used_folds(self) -> int:
+        """How many of the folds of such a split choose."""
+        return self.folds if self.folds_per_repeat is None else self.folds_per_repeat
+
+    def chosen_on(self, repeat: int) -> int:
+        """Return the split whose choice serves a split."""
+        return 0 if self.folds_per_repeat is None else repeat
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +124,7 @@ def _is_free(name: str, own_rank: bool) -> bool:
 
 
 def fold_runs(case: Case, protocol: Protocol, *, always: bool = False) -> list[Run]:
-    """List the runs that choose: every candidate on every fold of the first training part.
+    """List the runs that choose: every candidate on folds of the training parts that choose.
 
     A method with one candidate has nothing to choose; `always` runs it all the same.
     """
@@ -116,52 +135,48 @@ def fold_runs(case: Case, protocol: Protocol, *, always: bool = False) -> list[R
             method=name,
             settings=settings,
             comparison=CHOICE,
+            repeat=repeat,
             fold=fold,
             n_folds=protocol.folds,
         )
         for name, settings_list in case.candidates.items()
         if always or len(settings_list) > 1
         for settings in settings_list
-        for fold in range(protocol.folds)
+        for repeat in protocol.choosing
+        for fold in range(protocol.used_folds)
     ]
 
 
-def choose(case: Case, protocol: Protocol, results: Results) -> Choices:
-    """Return the settings of every method in every comparison, from the folds alone.
+def choose(case: Case, protocol: Protocol, results: Results, repeat: int = 0) -> Choices:
+    """Return the settings of every method in every comparison on a split, from the folds alone.
 
     The candidate with the lowest median RMSE over the folds wins, the earlier one (of smaller
     rank) in a tie: one fold on which a fit diverged decides nothing. A candidate that failed on a
     fold is out; a method that failed on all is left out.
     """
-    runs = fold_runs(case, protocol)
+    on = protocol.chosen_on(repeat)
+    errors: dict[tuple[str, Settings], list[float]] = {}
+    for run in fold_runs(case, protocol):
+        if run.repeat == on and run in results:
+            errors.setdefault((run.method, run.settings), []).append(results[run]["rmse"])
     best: dict[str, Settings] = {}
     for name, settings_list in case.candidates.items():
         if len(settings_list) == 1:
             best[name] = settings_list[0]
             continue
-        errors = [
-            [
-                record["rmse"]
-                for record in results.of(
-                    run
-                    for run in runs
-                    if (run.method, run.settings, run.comparison) == (name, settings, CHOICE)
-                )
-            ]
-            for settings in settings_list
-        ]
-        medians = np.array([_median_of_all(found, protocol.folds) for found in errors])
+        found = [errors.get((name, settings), []) for settings in settings_list]
+        medians = np.array([_median_of_all(each, protocol.used_folds) for each in found])
         if np.isfinite(medians).any():
             best[name] = settings_list[int(np.argmin(medians))]
     choices = {BEST: best}
-    rank = shared_rank(case, protocol, results)
+    rank = shared_rank(case, protocol, results, on)
     if rank is not None:
         choices[PAPER] = {
             name: settings_of(**dict(case.candidates[name][0]) | {"rank": rank})
             if find(name).baseline and find(name).takes_rank and name != "FBCP"
             else settings
             for name, settings in best.items()
-        } | {"FBCP": rank_finder(case, protocol).settings}
+        } | {"FBCP": rank_finder(case, protocol, on).settings}
     return choices
 
 
@@ -171,32 +186,38 @@ def _median_of_all(errors: list[float], n_folds: int) -> float:
     return float(np.median(errors)) if complete else float("inf")
 
 
-def shared_rank(case: Case, protocol: Protocol, results: Results) -> int | None:
-    """Return the rank that FBCP found on the first training part, or None."""
+def shared_rank(case: Case, protocol: Protocol, results: Results, repeat: int = 0) -> int | None:
+    """Return the rank that FBCP found on the training part of a split, or None."""
     if not case.shares_fbcp_rank:
         return None
-    finder = rank_finder(case, protocol)
+    finder = rank_finder(case, protocol, repeat)
     return results[finder]["rank_found"] if finder in results else None
 
 
-def repeat_runs(case: Case, protocol: Protocol, choices: Choices) -> list[Run]:
-    """List the runs that are reported: every method on every split."""
+def repeat_runs(case: Case, protocol: Protocol, choices: Sequence[Choices]) -> list[Run]:
+    """List the runs that are reported: every method on every split, with what was chosen for it."""
     template = _template(case, protocol)
     return [
         replace(template, method=name, settings=settings, comparison=comparison, repeat=repeat)
-        for comparison, chosen in choices.items()
-        for name, settings in chosen.items()
         for repeat in range(protocol.repeats)
+        for comparison, chosen in choices[protocol.chosen_on(repeat)].items()
+        for name, settings in chosen.items()
     ]
 
 
-def rank_finder(case: Case, protocol: Protocol) -> Run:
+def rank_finder(case: Case, protocol: Protocol, repeat: int = 0) -> Run:
     """Return the run that finds the rank which the baselines share in the comparison as in the paper.
 
-    FBCP from the largest rank, which it prunes, on the training part of the first split.
+    FBCP from the largest rank, which it prunes, on the training part of a split.
     """
     largest = max(case.candidates["FBCP"], key=lambda settings: dict(settings)["rank"])
-    return replace(_template(case, protocol), method="FBCP", settings=largest, comparison=PAPER)
+    return replace(
+        _template(case, protocol),
+        method="FBCP",
+        settings=largest,
+        comparison=PAPER,
+        repeat=repeat,
+    )
 
 
 def _template(case: Case, protocol: Protocol) -> Run:

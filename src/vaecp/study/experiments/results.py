@@ -157,6 +157,11 @@ class Results:
             self.frame().to_parquet(temporary, index=False)
 
 
+def of_one_version(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep the records that the code of the last one made: a table has figures of one version."""
+    return [record for record in records if record["code"] == records[-1]["code"]]
+
+
 def _make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise FormatError(f"{folder}: is a file, but results go into a folder: name another.")

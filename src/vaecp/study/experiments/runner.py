@@ -35,9 +35,9 @@ Report = Callable[[dict[str, Any], float], None]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was chosen, by case, and the runs that it rests on and led to."""
+    """What was chosen, by case and split that chose, and the runs that it rests on and led to."""
 
-    choices: dict[str, Choices]
+    choices: dict[str, list[Choices]]
     runs: list[Run]
 
 
@@ -68,12 +68,19 @@ def compare(
 
     folds = [run for case in cases for run in fold_runs(case, protocol)]
     if PAPER in comparisons:
-        folds += [rank_finder(case, protocol) for case in cases if case.shares_fbcp_rank]
+        folds += [
+            rank_finder(case, protocol, repeat)
+            for case in cases
+            if case.shares_fbcp_rank
+            for repeat in protocol.choosing
+        ]
     make(folds, "Folds")
-    choices = {}
+    choices: dict[str, list[Choices]] = {}
     for case in cases:
-        chosen = choose(case, protocol, results)
-        choices[case.name] = {name: chosen[name] for name in comparisons if name in chosen}
+        found = [choose(case, protocol, results, repeat) for repeat in protocol.choosing]
+        choices[case.name] = [
+            {name: chosen[name] for name in comparisons if name in chosen} for chosen in found
+        ]
     repeats = [run for case in cases for run in repeat_runs(case, protocol, choices[case.name])]
     make(repeats, "Repeats")
     return Comparison(choices, [*folds, *repeats])

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vaecp.runtime.extras import require
 from vaecp.runtime.files import whole_file
 from vaecp.study.experiments import BEST, PAPER, TRAINING, Results, carry_out, compare
+from vaecp.study.experiments.results import of_one_version
 from vaecp.study.reproduction.figures import figures
 from vaecp.study.reproduction.page import page, tables
-from vaecp.study.reproduction.study import FULL, QUICK, Study, cases, collapse_runs
+from vaecp.study.reproduction.readings import reading_runs
+from vaecp.study.reproduction.study import FULL, QUICK, Study, cases, curve_runs
 
-__all__ = ["FULL", "QUICK", "Study", "publish", "reproduce"]
+__all__ = ["FULL", "PARTS", "QUICK", "Study", "publish", "reproduce"]
+
+PARTS = ("comparison", "ranks", "readings")
+"""Of the study: methods beside each other, error against rank, readings of the published recipe."""
 
 
 def reproduce(
@@ -22,44 +28,49 @@ def reproduce(
     *,
     only: Sequence[str] = (),
     methods: Sequence[str] = (),
+    parts: Sequence[str] = PARTS,
     jobs: int = 1,
     show: bool = False,
     retry_failed: bool = False,
     command: str = "vaecp reproduce",
+    pages: Path | None = None,
 ) -> list[Path]:
-    """Make the runs that `folder` lacks, draw the figures, and return what was written.
+    """Make the runs that `folder` lacks, draw the figures of all there are; return what was written.
 
     Parameters
     ----------
     only : names of datasets; all of the paper's by default.
     methods : names of methods; all by default.
+    parts : of `PARTS`; all by default.
     command : what the page names as the way to make it again.
+    pages : where page and figures go, if not into `folder`.
     """
     require("matplotlib", "plots", "the figures")
     chosen = cases(study, only, methods)  # a name that there is not leaves no folder behind
     results = Results(folder)
-    made = compare(
-        chosen,
-        study.protocol,
-        results,
-        comparisons=(PAPER, BEST),
-        jobs=jobs,
-        show=show,
-        retry_failed=retry_failed,
-    )
-    runs = collapse_runs(study, chosen)
+    making = {"jobs": jobs, "show": show, "retry_failed": retry_failed}
     tensors = [case.tensor for case in chosen]
-    carry_out(runs, tensors, results, jobs=jobs, title="Collapse", show=show)
-    return publish(folder, results.of([*made.runs, *runs]), study, command)
+    if "comparison" in parts:
+        compare(chosen, study.protocol, results, comparisons=(PAPER, BEST), **making)
+    if "ranks" in parts:
+        carry_out(curve_runs(study, chosen), tensors, results, title="Ranks", **making)
+    if "readings" in parts:
+        carry_out(reading_runs(study, chosen), tensors, results, title="Readings", **making)
+    return publish(pages or folder, results.records, study, command)
 
 
 def publish(
     folder: Path, records: Sequence[dict[str, Any]], study: Study, command: str
 ) -> list[Path]:
     """Draw the figures of these runs, write tables and page, and return the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records = of_one_version(records)
     results = Results()
     results.add(records)
     frame = results.frame()
+    if len(frame):  # a part of the study may have fewer splits than the whole
+        n_repeats = int(frame["repeat"].max()) + 1
+        study = replace(study, protocol=replace(study.protocol, repeats=n_repeats))
     histories = [record for record in records if record["comparison"] == TRAINING]
     written = []
     for name, figure in figures(frame, histories, study).items():

@@ -1,11 +1,11 @@
-"""The figures of the paper, and one that shows its recipe collapse."""
+"""The figures of the paper, and one of its recipe while it trains."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from vaecp.runtime.extras import require
-from vaecp.show.plots import plot_collapse, plot_rank_curve, plot_rmse_boxes
+from vaecp.show.plots import plot_rank_curve, plot_rmse_boxes, plot_training
 from vaecp.study.experiments import BEST, CHOICE, PAPER
 from vaecp.study.experiments.results import Table
 from vaecp.study.experiments.tables import repeats
@@ -27,7 +27,7 @@ def figures(frame: Table, histories: list[dict[str, Any]], study: Study) -> dict
     found["figure-6-rank.png"] = _ranks(frame, synthetic, names, study)
     measured = [record for record in histories if "history" in record]
     if measured:
-        found["figure-7-collapse.png"] = _collapse(measured, study)
+        found["figure-7-training.png"] = _training(measured, study)
     return found
 
 
@@ -55,16 +55,23 @@ def _ranks(frame: Table, synthetic: list[str], names: list[str], study: Study) -
         here = curves["dataset"].isin(group) & curves["rmse"].notna()
         if here.any():
             plot_rank_curve(curves[here], ax)
-    return _titled(figure, "VAECP: error against rank (folds of the first training part)", study)
+    return _titled(
+        figure, "VAECP: error against rank (folds of the first split's training entries)", study
+    )
 
 
-def _collapse(measured: list[dict[str, Any]], study: Study) -> Any:
-    figure = _figure(6.5 * max(len(measured), 1), 4.5)
-    axes = figure.subplots(1, len(measured), squeeze=False)[0]
-    for ax, record in zip(axes, measured, strict=True):
+def _training(measured: list[dict[str, Any]], study: Study) -> Any:
+    """Draw the readings of the recipe that change nothing but rate and length."""
+    plain = [
+        r for r in measured if not {"recipe__kl_weight", "recipe__scale_from"} & set(r["settings"])
+    ]
+    plain = plain or measured
+    figure = _figure(5 * max(len(plain), 1), 4.5)
+    axes = figure.subplots(1, len(plain), squeeze=False)[0]
+    for ax, record in zip(axes, plain, strict=True):
         history = record["history"]
-        plot_collapse(history["elbo"], history["validation_rmse"], ax)
-        ax.set_title(f"{record['dataset']}, learning rate {record['settings']['learning_rate']:g}")
+        plot_training(history["elbo"], history["validation_rmse"], ax)
+        ax.set_title(f"{record['dataset']}, rate {record['settings']['learning_rate']:g}")
     return _titled(figure, "VAECP.paper(): evidence bound and error while it trains", study)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from vaecp import datasets
 from vaecp.data.observations import Observations
 from vaecp.errors import DatasetError
 from vaecp.models.registry import find
-from vaecp.study.experiments import TRAINING, Case, Protocol, Run, candidates, settings_of
+from vaecp.study.experiments import Case, Protocol, Run, candidates, fold_runs, settings_of
 from vaecp.study.experiments.runs import derived_seed
 
 SYNTHETIC = {f"synthetic r={r}": r for r in (9, 10, 11, 12)}
@@ -20,30 +20,43 @@ REAL = ("amino", "fia", "sugar")
 NAMES = (*SYNTHETIC, *REAL)
 METHODS = ("VAECP", "VAECP.paper", "CPALS", "NCP", "HOSVD", "TuckerALS", "FBCP", "InfTucker")
 """What the study compares; other methods may be registered."""
-STANDARDISED = {"CPALS": {"center": "values"}, "NCP": {"center": "values"}}
-"""All methods see standardised values, as in the paper; these do not do so by themselves."""
+FIXED = {
+    "CPALS": {"center": "values", "max_iter": 2000},
+    "NCP": {"center": "values", "max_iter": 2000},
+    "HOSVD": {"max_iter": 1000},
+    "TuckerALS": {"max_iter": 1000},
+    "FBCP": {"max_iter": 3000},
+    "InfTucker": {"max_iter": 200},
+}
+"""All methods see standardised values, as in the paper, which CPALS and NCP do not do by themselves,
+and go on until they converge."""
+ALSO: dict[str, tuple[dict[str, Any], ...]] = {
+    "CPALS": ({"ridge": 0.03},),
+    "HOSVD": ({"ridge": 1e-4},),
+    "TuckerALS": ({"ridge": 1e-4},),
+    "InfTucker": ({"kernel": "matern"}, {"sparsity": 0.1}),
+}
+"""What methods choose from beside their defaults, at every rank."""
 BATCH = 30
 SYNTHETIC_RATE = 1e-4
-SHOWN_RATES = (5e-5, 1e-3)
-"""Of the training histories: the published rate, and one at which training is not just slow."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """How much is spent: on splits, folds and ranks. Fits are always those of the defaults.
+    """How much is spent: on splits, folds and ranks. Fits are not shortened.
 
     Attributes
     ----------
-    ranks : what every method chooses from; for the synthetic tensors `synthetic_ranks`.
+    ranks : what methods choose from; for the synthetic tensors `synthetic_ranks`.
+    largest : the largest rank that a method is tried with, where it is not the last of these; FBCP
+        starts there, and prunes.
+    largest_on : the same on one tensor, where it differs.
     paper_ranks : what `VAECP.paper` chooses from on real data; on the synthetic tensors it has the
         rank that they were made with.
     paper_rate : the largest of the published rates (1e-5, 2e-5, 5e-5); on the synthetic tensors it
         has the published `SYNTHETIC_RATE`.
     paper_steps : the most minibatches of `VAECP.paper`.
-    collapse_epochs : of the training histories; 0 leaves them out.
-    ridges : what CPALS chooses from beside its default.
-    largest : the largest rank of methods whose cost grows fastest with it.
-    largest_on : the same on one tensor, where it differs.
+    reading_steps : of the readings of the published recipe.
     stride : every how many-th sample of sugar is taken.
     note : what the title of every figure says.
     """
@@ -54,8 +67,7 @@ class Study:
     paper_ranks: tuple[int, ...]
     paper_rate: float
     paper_steps: int
-    collapse_epochs: int
-    ridges: tuple[float, ...] = ()
+    reading_steps: tuple[int, ...]
     largest: dict[str, int] = field(default_factory=dict)
     largest_on: dict[str, dict[str, int]] = field(default_factory=dict)
     stride: int = 1
@@ -63,32 +75,31 @@ class Study:
 
 
 FULL = Study(
-    protocol=Protocol(),
-    ranks=(5, 10, 15, 20, 30, 40, 50, 75, 100),
-    synthetic_ranks=(5, 9, 10, 11, 12, 15, 20, 30, 40, 50, 75, 100),
+    protocol=Protocol(folds_per_repeat=1),
+    ranks=(3, 5, 10, 15, 20, 30, 50, 75, 100),
+    synthetic_ranks=(5, 9, 10, 11, 12, 15, 20, 30),
     paper_ranks=(10, 20, 50),
     paper_rate=5e-5,
     paper_steps=100_000,
-    collapse_epochs=180,
-    ridges=(0.03,),
-    largest={"CPALS": 75, "NCP": 50, "FBCP": 50, "HOSVD": 30, "TuckerALS": 30, "InfTucker": 10},
+    reading_steps=(100_000, 1_000_000),
+    largest={"HOSVD": 50, "TuckerALS": 50, "InfTucker": 20},
     largest_on={
-        "synthetic": {"CPALS": 20, "NCP": 20},
-        "amino": {"CPALS": 50},
-        "sugar": {"CPALS": 100, "NCP": 100, "FBCP": 20, "InfTucker": 5},
+        "synthetic": {"InfTucker": 20},
+        "amino": {"FBCP": 50},
+        "sugar": {"FBCP": 50, "InfTucker": 10},
     },
 )
 QUICK = Study(
-    protocol=Protocol(repeats=2, folds=2),
+    protocol=Protocol(repeats=2, folds=2, folds_per_repeat=1),
     ranks=(5, 20),
     synthetic_ranks=(5, 15),
     paper_ranks=(20,),
     paper_rate=5e-5,
     paper_steps=100_000,
-    collapse_epochs=0,
+    reading_steps=(20_000,),
     largest={"InfTucker": 5},
     stride=10,
-    note="quick run: 2 repeats, 2 folds, 2 ranks, a tenth of sugar",
+    note="quick run: 2 repeats, 1 fold of 2, 2 ranks, a tenth of sugar",
 )
 
 
@@ -99,49 +110,34 @@ def cases(study: Study, only: Sequence[str] = (), methods: Sequence[str] = ()) -
         raise DatasetError(
             f"{unknown[0]!r} is not one of the paper's tensors: use {', '.join(NAMES)}."
         )
-    for name in methods:
-        find(name)
-    return [_case(name, study, methods) for name in NAMES if not only or name in only]
+    named = [find(name).name for name in methods]
+    return [_case(name, study, named) for name in NAMES if not only or name in only]
 
 
-def collapse_runs(study: Study, chosen: Sequence[Case]) -> list[Run]:
-    """List the runs whose training is shown: the published recipe on amino."""
-    return [
-        Run(
-            dataset=case.name,
-            data=case.data,
-            method="VAECP.paper",
-            settings=settings_of(
-                rank=20,
-                hidden=100,
-                learning_rate=rate,
-                max_epochs=study.collapse_epochs,
-                recipe__held_out=True,  # to watch the error; the published fits hold out none
-            ),
-            comparison=TRAINING,
-            held_out=study.protocol.held_out,
-            seed=study.protocol.seed,
-        )
-        for case in chosen
-        if case.name == "amino" and "VAECP.paper" in case.candidates and study.collapse_epochs
-        for rate in SHOWN_RATES
-    ]
+def curve_runs(study: Study, chosen: Sequence[Case]) -> list[Run]:
+    """List the runs of VAECP at every rank, on the folds of the first split that choose."""
+    protocol = replace(study.protocol, repeats=1)
+    found = []
+    for case in chosen:
+        if "VAECP" in case.candidates:
+            ranks = study.synthetic_ranks if case.name in SYNTHETIC else study.ranks
+            curve = replace(case, candidates=candidates(["VAECP"], ranks))
+            found += fold_runs(curve, protocol)
+    return found
 
 
 def _case(name: str, study: Study, methods: Sequence[str]) -> Case:
     observations = _tensor(name, study)
-    synthetic = name in SYNTHETIC
-    ranks = study.synthetic_ranks if synthetic else study.ranks
-    found = candidates(METHODS, ranks, STANDARDISED)
+    ranks = study.synthetic_ranks if name in SYNTHETIC else study.ranks
+    found = candidates(METHODS, ranks, FIXED, own_rank=True)
     largest = study.largest | study.largest_on.get(name.split()[0], {})
     for limited, rank in largest.items():
         found[limited] = [given for given in found[limited] if dict(given)["rank"] <= rank]
     found["FBCP"] = found["FBCP"][-1:]  # it prunes what it is given
-    found["CPALS"] += [
-        settings_of(**dict(given), ridge=ridge)
-        for ridge in study.ridges
-        for given in found["CPALS"]
-    ]
+    for method, others in ALSO.items():
+        found[method] += [
+            settings_of(**dict(given) | other) for other in others for given in found[method]
+        ]
     found["VAECP.paper"] = _published(study, observations, SYNTHETIC.get(name))
     kept = {name: found[name] for name in found if not methods or name in methods}
     return Case(name, observations, kept)
@@ -175,8 +171,7 @@ def _every(tensor: Observations, stride: int) -> Observations:
 
 def _published(study: Study, observations: Observations, true_rank: int | None) -> list[Any]:
     """The paper names no number of epochs, so a number of steps bounds them."""
-    n_training = (1 - study.protocol.held_out) * len(observations)
-    n_epochs = int(np.clip(study.paper_steps * BATCH / n_training, 2, 1_000))
+    n_epochs = epochs_of(study.paper_steps, observations, study)
     return [
         settings_of(
             rank=rank,
@@ -186,3 +181,9 @@ def _published(study: Study, observations: Observations, true_rank: int | None) 
         )
         for rank in ((true_rank,) if true_rank else study.paper_ranks)
     ]
+
+
+def epochs_of(n_steps: int, observations: Observations, study: Study) -> int:
+    """Return about how many passes over the training entries so many batches are."""
+    n_training = (1 - study.protocol.held_out) * len(observations)
+    return max(2, round(n_steps * BATCH / n_training))

@@ -66,6 +66,10 @@ RIVALS = {
         _rival("row effects", "row_effects:predict"),
         _rival("linear interpolation", "interpolation:predict_linear"),
         _rival("cubic interpolation", "interpolation:predict_cubic"),
+        _rival("smoothing spline", "interpolation:predict_smoothing_spline", 2.0),
+        _rival("Gaussian process", "gaussian_process:predict", 30.0),
+        _rival("smooth CP", "products:predict_smooth", 6.0),
+        _rival("CP with neighbours", "products:predict_with_neighbours", 5.0),
         _rival("LightGBM", "boosting:predict", 5.0),
         _rival("SMURFF", "smurff:predict", 30.0),
     )
@@ -88,6 +92,8 @@ def build(name: str, settings: Mapping[str, Any], seed: int) -> Any:
     nested = {key: value for key, value in settings.items() if "__" in key}
     own = {key: value for key, value in settings.items() if key not in nested}
     model: Any = find(name).build(**own, random_state=seed)
+    if any(key.startswith("recipe__") for key in nested) and model.recipe is None:
+        model.set_params(recipe=model.recipe_type())
     return model.set_params(**nested) if nested else model
 
 

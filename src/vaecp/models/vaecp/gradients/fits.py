@@ -90,6 +90,7 @@ def _train(
         kl_warmup=recipe.kl_warmup,
         scale_from=recipe.scale_from,
         finish=0.0 if held_out is None else recipe.finish,
+        kl_weight=recipe.kl_weight,
     )
     architecture = Architecture(
         settings.rank or RANK,

@@ -77,6 +77,7 @@ class Schedule:
     kl_warmup: float
     scale_from: float
     finish: float = 0.0
+    kl_weight: float = 1.0
 
     @property
     def n_mean(self) -> int:
@@ -104,12 +105,16 @@ class Schedule:
         ramp = np.arange(self.n_mean) / n_warm if n_warm > 0 else np.ones(self.n_mean)
         rate = self._rates(self.learning_rate, self.n_mean)
         together = self.scale_from == 0
-        return [_phase(rate, rate * together, np.minimum(ramp, 1.0)), *self._head()]
+        return [
+            _phase(rate, rate * together, self.kl_weight * np.minimum(ramp, 1.0)),
+            *self._head(),
+        ]
 
     def finishing_phases(self) -> list[Phase]:
         """Take in the entries that were held out so far, in small steps; then the head again."""
         rate = self._rates(FINISHING_RATE * self.learning_rate, self.n_finish)
-        finish = _phase(rate, 0 * rate, np.ones(self.n_finish), with_held_out=True)
+        full = np.full(self.n_finish, self.kl_weight)
+        finish = _phase(rate, 0 * rate, full, with_held_out=True)
         return [finish, *self._head(with_held_out=True)]
 
     def _head(self, with_held_out: bool = False) -> list[Phase]:
