@@ -101,8 +101,8 @@ def headline_table(best: Table, rivals: Sequence[str] = SHORT_RIVALS) -> Table:
     for dataset, group in pd.concat([plain, folds]).groupby("dataset", sort=False):
         by_method = group.set_index("method")
         for words, column in HEADLINE_SCORES.items():
-            found = by_method[column].reindex(shown).astype(float)
-            lowest = found.min()
+            found: dict[str, float] = by_method[column].reindex(shown).astype(float).to_dict()
+            lowest = np.nanmin([*found.values(), np.inf])
             cells = {
                 name: f"**{value:.3g}**" if value == lowest else f"{value:.3g}"
                 for name, value in found.items()
