@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in two processes: more threads than cores make small linear algebra slower.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test quick check docs docs-outputs bench reproduce format clean
+.PHONY: demo test quick check docs docs-outputs bench reproduce results format clean
 
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -54,6 +54,10 @@ bench: .venv/.installed-bench
 
 reproduce: .venv/.installed
 	$(BIN)/vaecp reproduce --output results
+
+# Writes docs/results and the tables of README.md from the runs under evidence/.
+results: .venv/.installed
+	$(BIN)/python tools/results_pages.py
 
 clean:
 	rm -rf .venv build dist demo-output site

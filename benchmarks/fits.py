@@ -29,7 +29,7 @@ MASKED_CP: dict[str, dict] = {
     "fia": {"rank": 60},
     "sugar": {"rank": 60, "ridge": 0.03},
 }
-"""The settings that do best on held-out entries, in `evidence/accuracy`."""
+"""The settings that do best on held-out entries, in `evidence/gaps`."""
 TENSORLY_SWEEPS = 100
 BUDGETS = (5, 10, 20, 40, 80)
 """Epochs of VAECP on its way to masked CP's error."""

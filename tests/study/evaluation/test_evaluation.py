@@ -92,7 +92,7 @@ def test_parts_are_left_out_on_the_same_splits_and_compared(small, tmp_path, mon
     few = {name: evaluation.ABLATION[name] for name in ("as it is", "one member")}
     monkeypatch.setattr(evaluation, "ABLATION", few)
     written = evaluation.evaluate(tmp_path, gaps=["scattered-50"], n_splits=2, ablation=True)
-    assert [path.name for path in written] == ["ablation.md", "reliability.png", "results.jsonl"]
+    assert [path.name for path in written] == ["README.md", "results.jsonl"]
     text = written[0].read_text()
     assert "## il2, scattered, 50 %" in text
     assert "| as it is |" in text

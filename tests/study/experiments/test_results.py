@@ -8,6 +8,7 @@ import pytest
 
 from vaecp.errors import FormatError
 from vaecp.study.experiments import Protocol, Results, compare, execution, fold_runs
+from vaecp.study.experiments.results import of_one_version
 
 PROTOCOL = Protocol(repeats=3, folds=2)
 
@@ -82,3 +83,12 @@ def test_records_of_earlier_versions_are_read(tmp_path):
     (row,) = Results(tmp_path).frame().to_dict("records")
     assert (row["gaps"], row["code"], row["rank"], row["rmse"]) == ("scattered", "", 3, 1.5)
     assert np.isnan(row["trimmed_rmse"])
+
+
+def test_a_table_has_the_runs_of_the_last_version_alone():
+    made = [("old", "a"), ("new", "b"), ("old", "a"), ("new", "c"), ("new", "c")]
+    records = [{"code": code, "commit": commit} for code, commit in made]
+    assert of_one_version(records) == [records[1], *records[3:]]
+    assert of_one_version([]) == []
+    earlier = [{"code": code, "commit": ""} for code in ("x", "y")]
+    assert of_one_version(earlier) == earlier

@@ -77,14 +77,14 @@ def publish(folder: Path, results: Results, command: str, pages: Path | None = N
     frame = kept.frame()
     ablated = frame[frame["comparison"] == ABLATED]
     written = []
-    texts = {"README.md": page(frame[frame["comparison"] != ABLATED], command)}
+    figure = None if len(ablated) else reliability_figure(records)
     if len(ablated):
-        texts = {"ablation.md": ablation_page(ablated, command)}
-    for name, text in texts.items():
-        with whole_file(home / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        written.append(home / name)
-    figure = reliability_figure(records)
+        text = ablation_page(ablated, command)
+    else:
+        text = page(frame, command, has_figure=figure is not None)
+    with whole_file(home / "README.md") as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    written.append(home / "README.md")
     if figure is not None:
         with whole_file(home / "reliability.png") as temporary:
             figure.savefig(temporary, dpi=110)

@@ -35,6 +35,14 @@ IN_SHORT = """\
 A fifth of the cells hidden at random (folds that were published for tensors without such runs): RMSE,
 negative log predictive density and continuous ranked probability score. The lowest of a line is bold.
 """
+RELIABILITY = """\
+## What intervals hold
+
+What the intervals of VAECP hold against what they promise, by the kind of gaps; a line per tensor, the
+median over splits.
+
+![Reliability by the kind of gaps](reliability.png)
+"""
 HEADLINE_SCORES = {"RMSE": "rmse", "NLL": "nll", "CRPS": "crps"}
 SHORT_RIVALS = (
     "CPALS",
@@ -59,7 +67,7 @@ SCORES = {
 SHARES = {"50 % holds": "coverage_50", "90 %": "coverage_90", "95 %": "coverage_95"}
 
 
-def page(frame: Table, command: str) -> str:
+def page(frame: Table, command: str, *, has_figure: bool = True) -> str:
     """Return the page: what was aimed at and missed, VAECP beside its best rival, everything."""
     best = at_best(frame)
     aside = best["dataset"].combine(best["gaps"], is_aside).astype(bool)
@@ -77,9 +85,7 @@ def page(frame: Table, command: str) -> str:
             + _headline(best[aside]),
             _beside(best[aside]),
         ),
-        "## What intervals hold\n",
-        "What the intervals of VAECP hold against what they promise, by the kind of gaps; a line per "
-        "tensor, the median over splits.\n\n![Reliability by the kind of gaps](reliability.png)\n",
+        RELIABILITY if has_figure else "",
         *_section("Published figures, in the units of the data", "", _published(best)),
         "## Every method\n",
         full_table(best),
@@ -96,7 +102,8 @@ def headline_table(best: Table, rivals: Sequence[str] = SHORT_RIVALS) -> Table:
     plain = best[(best["gaps"] == SCATTERED) & (best["held_out"] == SHARE)]
     rest = best[~best["dataset"].isin(plain["dataset"])]
     folds = rest[rest["gaps"].str.startswith(PUBLISHED)].drop_duplicates(["dataset", "method"])
-    shown = [METHOD, *rivals]
+    measured = set(plain["method"]) | set(folds["method"])
+    shown = [name for name in (METHOD, *rivals) if name in measured]
     rows = []
     for dataset, group in pd.concat([plain, folds]).groupby("dataset", sort=False):
         by_method = group.set_index("method")

@@ -158,8 +158,12 @@ class Results:
 
 
 def of_one_version(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep the records that the code of the last one made: a table has figures of one version."""
-    return [record for record in records if record["code"] == records[-1]["code"]]
+    """Keep the records that the code of the last one made: a table has figures of one version.
+
+    Runs that name no commit (of 0.1.0, or outside a checkout) are not told apart.
+    """
+    version = [record["code"] if record["commit"] else "" for record in records]
+    return [record for record, own in zip(records, version, strict=True) if own == version[-1]]
 
 
 def _make_folder(folder: Path) -> None:

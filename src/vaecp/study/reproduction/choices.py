@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,57 +11,70 @@ import pandas as pd
 from vaecp.study.experiments import BEST, CHOICE, markdown
 from vaecp.study.experiments.results import Table
 from vaecp.study.experiments.tables import repeats
-from vaecp.study.reproduction.study import ALSO, Study
+from vaecp.study.reproduction.study import Study
 from vaecp.study.rivals import all_methods
 
+CHOSEN = ("ridge", "kernel", "sparsity")
+"""What is chosen beside the rank."""
 
-def protocol(study: Study) -> str:
-    """Say how entries were split and settings chosen."""
+
+def protocol(frame: Table, study: Study) -> str:
+    """Say how entries were split and settings chosen, and what there was to choose from."""
     protocol = study.protocol
     return (
         f"Cells are split at random, {1 - protocol.held_out:.0%} to train and "
         f"{protocol.held_out:.0%} to test, {protocol.repeats} times, with seeds derived from "
-        f"{protocol.seed}. {_choice(study)} In the comparison *as in the paper* every baseline has "
+        f"{protocol.seed}. {_choice(frame)} In the comparison *as in the paper* every baseline has "
         "the rank that FBCP finds on the training entries; *at its best*, every method has its own. "
-        "VAECP chooses its ranks by itself. Methods run until they converge, or as the settings in "
-        f"`results.jsonl` say.\n\n{_ranks(study)}"
+        "Methods run until they converge, or as the settings in `results.jsonl` say. FBCP prunes what "
+        "it is given, and is given the largest rank alone.\n"
     )
 
 
-def _choice(study: Study) -> str:
-    protocol = study.protocol
-    if protocol.folds_per_repeat is None:
+def _choice(frame: Table) -> str:
+    folds = frame[frame["comparison"] == CHOICE]
+    if folds.empty:
+        return "There was nothing to choose."
+    by_method = folds[folds["method"] != "VAECP"]
+    each = by_method if len(by_method) else folds
+    n_used, n_folds = each["fold"].nunique(), each["n_folds"].max()
+    if each["repeat"].max() == 0:
         return (
-            f"Settings are chosen by {protocol.folds}-fold cross-validation on the training entries "
-            "of the first split and kept for the others, to bound the cost: no test entry of the "
-            "first split enters the choice, but the other splits are drawn from the same entries."
+            f"Settings are chosen by {n_used} of {n_folds} folds of the training entries of the first "
+            "split and kept for the others, to bound the cost: no test entry of the first split enters "
+            "the choice, but the other splits are drawn from the same entries."
         )
-    folds = "one fold" if protocol.folds_per_repeat == 1 else f"{protocol.folds_per_repeat} folds"
     return (
-        f"Settings are chosen anew on every split, by {folds} of {protocol.folds} of its training "
+        f"Settings are chosen anew on every split, by {n_used} of {n_folds} folds of its training "
         "entries: no entry takes part in a choice that it is scored under."
     )
 
 
-def _ranks(study: Study) -> str:
-    """Say which ranks and settings there were to choose from."""
+def tried(frame: Table) -> str:
+    """Return a table of the settings that there were to choose from."""
+    folds = frame[(frame["comparison"] == CHOICE) & frame["rank"].notna()]
+    if folds.empty:
+        return ""
+    found = folds.groupby(["dataset", "method"], sort=False).apply(_range, include_groups=False)
+    return f"### Ranks tried\n\n{markdown(_spread(found, folds))}"
 
-    def listed(largest: Mapping[str, int]) -> str:
-        return ", ".join(f"{name} {rank}" for name, rank in largest.items())
 
-    said = [
-        f"Ranks tried: {', '.join(map(str, study.ranks))}, on the synthetic tensors "
-        f"{', '.join(map(str, study.synthetic_ranks))}; by `VAECP.paper` "
-        f"{', '.join(map(str, study.paper_ranks))}, there the rank that they were made with"
-    ]
-    if study.largest:
-        said.append(f"at most {listed(study.largest)}")
-    for dataset, largest in study.largest_on.items():
-        said.append(f"on {dataset} at most {listed(largest)}")
-    for method, others in ALSO.items():
-        also = " or ".join(f"{key} {value}" for other in others for key, value in other.items())
-        said.append(f"{method} also with {also}")
-    return f"{'; '.join(said)}. FBCP prunes what it is given, and is given the largest alone.\n"
+def _range(group: Table) -> str:
+    ranks = sorted(set(group["rank"]))
+    also = {
+        f"{key} {value}"
+        for settings in group["settings"]
+        for key, value in json.loads(settings).items()
+        if key in CHOSEN
+    }
+    return ", ".join(map(str, ranks)) + "".join(f"; or {text}" for text in sorted(also))
+
+
+def _spread(found: Table, rows: Table) -> Table:
+    """Return a row per dataset and a column per method."""
+    table = found.unstack("method")
+    ordered = [name for name in all_methods() if name in table]
+    return table.reindex(index=rows["dataset"].unique(), columns=ordered).fillna("").reset_index()
 
 
 def chosen(frame: Table, comparison: str) -> str:
@@ -74,10 +86,7 @@ def chosen(frame: Table, comparison: str) -> str:
     found = reported.groupby(["dataset", "method"], sort=False).apply(
         _settings_in_words, include_groups=False
     )
-    table = found.unstack("method")
-    ordered = [name for name in all_methods() if name in table]
-    table = table.reindex(index=reported["dataset"].unique(), columns=ordered).fillna("")
-    return f"### Settings, {comparison}\n\n{markdown(table.reset_index())}"
+    return f"### Settings, {comparison}\n\n{markdown(_spread(found, reported))}"
 
 
 def _settings_in_words(group: Table) -> str:
@@ -88,7 +97,7 @@ def _settings_in_words(group: Table) -> str:
         named = [str(given["rank"])] if "rank" in given else []
         if len(group) and "rank" in given and not pd.isna(found):
             named = [f"{found} of {given['rank']}"]
-        named += [f"{key} {given[key]}" for key in ("ridge", "kernel", "sparsity") if key in given]
+        named += [f"{key} {given[key]}" for key in CHOSEN if key in given]
         words[", ".join(named)] += 1
     return "; ".join(
         f"{text} ({n}x)" if len(words) > 1 else text for text, n in words.most_common()

@@ -9,7 +9,7 @@ from typing import Any
 from vaecp.study.experiments import BEST, PAPER, failures, markdown, medians, summarise, verdicts
 from vaecp.study.experiments.results import Table
 from vaecp.study.experiments.tables import LEAST_REPEATS, LEVEL, TEST, code_in_words
-from vaecp.study.reproduction.choices import at_the_limit, chosen, not_converged, protocol
+from vaecp.study.reproduction.choices import at_the_limit, chosen, not_converged, protocol, tried
 from vaecp.study.reproduction.readings import readings_table
 from vaecp.study.reproduction.study import SYNTHETIC_RATE, Study
 
@@ -75,7 +75,8 @@ def page(
         _published(frame, study),
         *_readings(histories),
         "## How settings were chosen\n",
-        protocol(study),
+        protocol(frame, study),
+        tried(frame),
         chosen(frame, BEST),
         chosen(frame, PAPER),
         *at_the_limit(frame),

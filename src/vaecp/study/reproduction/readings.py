@@ -18,7 +18,7 @@ from vaecp.study.reproduction.study import BATCH, SYNTHETIC, SYNTHETIC_RATE, Stu
 
 TENSORS = ("synthetic r=10", "amino")
 LARGE_RATE = 1e-3
-"""Beyond the paper's, to tell what is slow from what does not learn."""
+"""Beyond the paper's, to tell slow training from none."""
 
 
 def reading_runs(study: Study, chosen: Sequence[Case]) -> list[Run]:
