@@ -35,11 +35,11 @@ def answer(
     """
     frame = queries.frame
     _check(model, frame, source)
+    model = model.reading_between(
+        [_typed(frame[name], labels, name, date_format) for name, labels in _modes(model)]
+    )
     indices = np.stack(
-        [
-            _codes(frame[name], labels, name, date_format)
-            for name, labels in zip(model.mode_names_, model.labels_, strict=True)
-        ],
+        [_codes(frame[name], labels, name, date_format) for name, labels in _modes(model)],
         axis=1,
     )
     prediction = predict_entries(model, indices)
@@ -83,6 +83,19 @@ def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:
             )
     if not len(queries):
         raise FormatError(f"{source}: has a header but no rows: list at least one entry.")
+
+
+def _modes(model: TensorEstimator) -> list[tuple[str, np.ndarray]]:
+    return list(zip(model.mode_names_, model.labels_, strict=True))
+
+
+def _typed(column: Any, labels: np.ndarray, name: str, date_format: str | None) -> np.ndarray:
+    """Return the labels of a column that are of the type of those that the model knows."""
+    values = column.to_numpy()
+    if is_text(labels) or not all(isinstance(value, str) for value in values):
+        return values
+    texts = list(filter(None, map(tidied, pd.unique(values))))
+    return typed(texts, name, date_format=date_format)[0]
 
 
 def _codes(column: Any, labels: np.ndarray, name: str, date_format: str | None) -> np.ndarray:

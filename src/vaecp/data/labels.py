@@ -120,6 +120,23 @@ def joined(
     return lookup(column, everything, name), everything, places
 
 
+def labels_between(labels: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return the labels of a column that are new and lie between known ones, which are sorted.
+
+    Only numbers and times have a place between others.
+    """
+    column = np.asarray(column)
+    if column.dtype.kind == "O":
+        column = pd.Series(column).infer_objects().to_numpy()
+    kinds = "M" if labels.dtype.kind == "M" else "iuf"
+    if not (labels.dtype.kind in kinds and column.dtype.kind in kinds and len(labels) > 1):
+        return column[:0]
+    if not (np.diff(labels) > np.zeros(1, dtype=np.diff(labels[:2]).dtype)).all():
+        return column[:0]
+    inside = (column > labels[0]) & (column < labels[-1])
+    return np.setdiff1d(column[inside], labels)
+
+
 def are_quantities(labels: np.ndarray) -> bool:
     """Whether labels are places on a scale, such as wavelengths, rather than names.
 

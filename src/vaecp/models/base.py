@@ -10,23 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from sklearn.utils.validation import validate_data as check_names_and_width
 
-from vaecp.data.labels import UNSEEN, columns_of, joined, lookup
+from vaecp.data.labels import UNSEEN, columns_of, lookup
 from vaecp.data.observations import Observations, default_mode_names
 from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
-from vaecp.errors import ObservationError, UnsupportedError
+from vaecp.errors import ObservationError
 from vaecp.models.bounds import Bounds
 from vaecp.models.checks import (
     check_at_least,
@@ -36,7 +34,7 @@ from vaecp.models.checks import (
     feature_names,
 )
 from vaecp.models.fitted import Diagnostics, FitResult, Fitted
-from vaecp.models.joining import Joining
+from vaecp.models.growing import Growing
 from vaecp.runtime.warning import warn_user
 
 
@@ -46,7 +44,7 @@ def _has_classes(model: Any) -> bool:
     return fitted is not None and fitted.classes is not None
 
 
-class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
+class TensorEstimator(RegressorMixin, Growing, ABC):
     """Fills the gaps of a tensor from its observed entries.
 
     X has one column of labels per mode, of any hashable kind; y has the values. Values are
@@ -63,8 +61,6 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
     scaling_: Scaling
     bounds_: tuple[float, ...]
     diagnostics_: Diagnostics
-    folded_rows_: tuple[np.ndarray, ...]
-    """Per mode, which rows were folded in; there is none right after a fit."""
     random_state: Any
 
     @abstractmethod
@@ -142,91 +138,6 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             warn_user(f"{type(self).__name__} {result.diagnostics.warning}", ConvergenceWarning)
         return self
 
-    # ---- rows that arrive later --------------------------------------------------------
-
-    def fold_in(self, X: Any, y: Any) -> Self:
-        """Return a model that also knows the new labels in X; this one stays as it is.
-
-        The rows of new labels are inferred from their entries, with all that was learned held:
-        the cost is that of the new entries, and the training entries are not needed. Entries
-        whose labels are all known say nothing about new rows, and are left out.
-
-        Examples
-        --------
-        >>> from vaecp import CPALS
-        >>> keys = [(i, j) for i in "abcdef" for j in range(5)]
-        >>> values = [(2 + "abcdef".index(i)) * (1 + j) for i, j in keys]
-        >>> model = CPALS(rank=1, random_state=0).fit(keys, values)
-        >>> grown = model.fold_in([("new", 0), ("new", 1)], [3.0, 6.0])
-        >>> round(float(grown.predict([("new", 4)])[0]), 1)
-        15.0
-        """
-        joining, scaling = self._joining(X, y)
-        kept = joining.about_new_rows
-        joining = replace(joining, indices=joining.indices[kept], values=joining.values[kept])
-        with self._on_device():
-            model = self._grown(joining, scaling, self.fitted_.fold_in(joining))
-        before = getattr(model, "folded_rows_", tuple(np.zeros(n, bool) for n in joining.shape))
-        model.folded_rows_ = tuple(
-            rows | learned & observed
-            for rows, learned, observed in zip(
-                before, joining.learned, model.observed_rows_, strict=True
-            )
-        )
-        return model
-
-    def _joining(self, X: Any, y: Any) -> tuple[Joining, Scaling]:
-        """Find the rows of entries, old and new."""
-        check_is_fitted(self)
-        if self.fitted_type.fold_in is Fitted.fold_in:
-            raise _cannot_fold_in(type(self).__name__)
-        columns = columns_of(X)
-        check_names_and_width(self, X, reset=False, skip_check_array=True)
-        check_enough(columns)
-        values = checked_values(y)
-        check_consistent_length(columns[0], values)
-        codes, labels, places = zip(
-            *map(joined, self.labels_, columns, self.mode_names_), strict=True
-        )
-        sources = tuple(np.full(len(each), UNSEEN) for each in labels)
-        learned = tuple(np.ones(len(each), dtype=bool) for each in labels)
-        for mode, place in enumerate(places):
-            known = self._known_rows(mode)
-            sources[mode][place] = np.where(known, np.arange(len(place)), UNSEEN)
-            learned[mode][place] = ~self.observed_rows_[mode]
-        indices = np.stack(codes, axis=1)
-        scaling = self.scaling_.grown(sources)
-        scaled = scaling.apply(values, indices)
-        self._check_kind(values, scaled)
-        return Joining(indices, scaled, sources, places, labels, learned), scaling
-
-    def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
-        classes = self.fitted_.classes
-        wrong = ~np.isfinite(scaled) if classes is None else ~np.isin(values, classes)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            rule = "the values that the model was fitted to"
-            if classes is not None:
-                rule = f"{rule}: {', '.join(f'{each:g}' for each in classes)}"
-            raise ObservationError(f"y[{row}] is {values[row]:g}, which is none of {rule}.")
-
-    def _grown(self, joining: Joining, scaling: Scaling, fitted: Fitted) -> Self:
-        """Return a copy of the model that knows the rows that joined."""
-        model = copy(self)
-        model.labels_ = joining.labels
-        model.scaling_ = scaling
-        model.fitted_ = fitted
-        model.observed_rows_ = tuple(
-            ~learned | (np.bincount(column, minlength=len(learned)) > 0)
-            for learned, column in zip(joining.learned, joining.indices.T, strict=True)
-        )
-        model.bounds_ = tuple(Bounds(*self.bounds_).widened(joining.values))
-        folded = getattr(self, "folded_rows_", None)
-        if folded is not None:
-            modes = zip(folded, joining.sources, strict=True)
-            model.folded_rows_ = tuple(np.append(rows, False)[source] for rows, source in modes)
-        return model
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # scikit-learn's own tables have labels that occur once each: there is nothing to learn.
@@ -248,7 +159,8 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
 
     def predictive(self, X: Any) -> Prediction:
         """Return the whole predictive distribution: mean, noise, ignorance, intervals."""
-        return self.predict_at(self._indices_of(X))
+        asked, indices = self._asked(X)
+        return asked.predict_at(indices)
 
     def predict(self, X: Any, return_std: bool = False, kind: str = "mean") -> Any:
         """Return the mean of every entry in X, and with `return_std` its standard deviation.
@@ -260,11 +172,11 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
             prediction = self.predictive(X)
             point = prediction.point(kind)
             return (point, prediction.std) if return_std else point
-        indices = self._indices_of(X)
+        asked, indices = self._asked(X)
         with self._on_device():
-            means = self.fitted_.predict_mean(indices)
+            means = asked.fitted_.predict_mean(indices)
         bounded = Bounds(*self.bounds_).bounded_means(means)
-        return checked_predictions(self.scaling_.invert(bounded, indices))
+        return checked_predictions(asked.scaling_.invert(bounded, indices))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the central interval of this coverage."""
@@ -291,17 +203,17 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
 
     def sample(self, X: Any, n: int = 100, random_state: int | None = None) -> np.ndarray:
         """Draw n values for every entry in X: an (n, entries) array."""
-        indices = self._indices_of(X)
+        asked, indices = self._asked(X)
         check_at_least("n", n, 1)
         random = np.random.default_rng(random_state)
         with self._on_device():
-            draws = self.fitted_.sample(indices, n, random)
-            found = self.fitted_.predict(indices)
+            draws = asked.fitted_.sample(indices, n, random)
+            found = asked.fitted_.predict(indices)
         bounds = Bounds(*self.bounds_)
         outside = bounds.outside(found)
         if outside.any():
             draws[:, outside] = bounds.bounded(found).sample(n, random)[:, outside]
-        return checked_predictions(self.scaling_.invert(draws, indices))
+        return checked_predictions(asked.scaling_.invert(draws, indices))
 
     @property
     def n_iter_(self) -> int:
@@ -336,6 +248,14 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return tuple(len(labels) for labels in self.labels_)
 
+    def _asked(self, X: Any) -> tuple[Self, np.ndarray]:
+        """Return the model that knows the labels in X as far as can be, and their coordinates."""
+        indices = self._indices_of(X)
+        if (indices >= 0).all():
+            return self, indices
+        asked = self.reading_between(columns_of(X))
+        return (self, indices) if asked is self else (asked, asked._indices_of(X))
+
     def _indices_of(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         columns = columns_of(X)
@@ -365,24 +285,6 @@ class TensorEstimator(RegressorMixin, BaseEstimator, ABC):
                 )
             indices[~self._known_rows(mode)[indices[:, mode]], mode] = UNSEEN
         return indices
-
-    def _known_rows(self, mode: int) -> np.ndarray:
-        """Rows with entries, and those that the method knows without any."""
-        return self.observed_rows_[mode] | self.fitted_.knows_empty_rows(mode)
-
-
-def _cannot_fold_in(name: str) -> UnsupportedError:
-    from vaecp.models.registry import methods
-
-    built = {other: method.load() for other, method in methods().items()}
-    able = [
-        other
-        for other, kind in built.items()
-        if isinstance(kind, type) and kind.fitted_type.fold_in is not Fitted.fold_in
-    ]
-    return UnsupportedError(
-        f"{name} cannot fold in new rows: fit again with them, or use {', '.join(able)}."
-    )
 
 
 def own_names(observations: Observations) -> tuple[str, ...]:

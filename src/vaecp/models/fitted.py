@@ -73,6 +73,14 @@ class Fitted(ABC):
         """Whether (each of the) rows of a mode are known, though no entry of theirs was observed."""
         return False
 
+    def reads_between(self, mode: int) -> bool:
+        """Whether a label between known ones of a mode can be read off its neighbours."""
+        return False
+
+    def with_rows_between(self, joining: Joining) -> Self:
+        """Return the same with rows that joined without entries, read off their neighbours."""
+        raise NotImplementedError
+
     def fold_in(self, joining: Joining) -> Self:
         """Return the same with rows that joined, learned from their entries, old rows being held."""
         raise NotImplementedError

@@ -1,8 +1,12 @@
 """Rows between their neighbours."""
 
 import numpy as np
+import pandas as pd
+import pytest
 
-from vaecp.models.vaecp.between import interpolated, positions
+import vaecp
+from vaecp.data.labels import labels_between
+from vaecp.models.vaecp.between import interpolated, nearest_known, positions
 
 
 def rows_along(x: np.ndarray) -> np.ndarray:
@@ -42,3 +46,71 @@ def test_positions_are_values_of_numbers_and_times_and_places_of_names():
     np.testing.assert_array_equal(positions(np.array(["a", "b"], dtype=object)), [0, 1])
     days = np.array(["2026-01-01", "2026-01-03"], dtype="datetime64[D]")
     assert np.diff(positions(days)) == 2 * 86400e9
+
+
+def test_the_nearest_known_row_stands_in():
+    at = np.array([0.0, 1.0, 2.5, 4.0, 4.1, 7.0])
+    known = np.array([True, True, False, True, False, True])
+    np.testing.assert_array_equal(nearest_known(at, known), [0, 1, 1, 2, 2, 3])
+    np.testing.assert_array_equal(nearest_known(np.array([3.0, 9.0]), np.array([True, False])), 0)
+
+
+@pytest.fixture(scope="module")
+def spectra():
+    """A sum of two smooth products; every sixth wavelength is left out."""
+    random = np.random.default_rng(0)
+    nm = np.arange(300, 420, 2)
+    peaks = np.stack([np.exp(-(((nm - centre) / 25) ** 2)) for centre in (340, 380)])
+    amounts, weights = random.random((10, 2)) + 0.2, random.random((7, 2)) + 0.2
+    full = np.einsum("ir,rj,kr->ijk", amounts, peaks, weights)
+    tensor = vaecp.Observations.from_array(
+        full + 0.01 * random.normal(size=full.shape),
+        mode_names=["sample", "nm", "day"],
+        labels=[[f"s{n}" for n in range(10)], nm, [f"d{n}" for n in range(7)]],
+    )
+    out = tensor.indices[:, 1] % 6 == 3
+    known, asked = tensor.take(~out), tensor.take(out)
+    model = vaecp.VAECP(rank=2, effort="quick", random_state=0).fit(known.keys(), known.values)
+    return model, asked, full[tuple(asked.indices.T)]
+
+
+def test_a_label_between_known_ones_is_read_off_its_neighbours(spectra):
+    model, asked, truth = spectra
+    mean, std = model.predict(asked.keys(), return_std=True)
+    assert np.sqrt(np.mean((mean - truth) ** 2)) < 0.02
+    assert np.mean(np.abs(asked.values - mean) < 1.645 * std) > 0.8
+    np.testing.assert_array_equal(model.predict(asked.keys()), mean)
+    assert model.sample(asked.keys()[:5], n=7).shape == (7, 5)
+
+
+def test_reading_between_labels_leaves_the_model_and_known_rows_alone(spectra):
+    model, asked, _ = spectra
+    known = asked.keys()[:20].assign(nm=300)
+    alone = model.predict(known)
+    both = model.predict(pd.concat([asked.keys(), known]))
+    np.testing.assert_allclose(both[len(asked) :], alone, rtol=1e-5)
+    assert 306 not in model.labels_[1]
+
+
+def test_a_label_beyond_the_ends_stays_unseen(spectra):
+    model, asked, _ = spectra
+    _, inside = model.predict(asked.keys()[:1], return_std=True)
+    _, beyond = model.predict(asked.keys()[:1].assign(nm=500), return_std=True)
+    assert beyond > 5 * inside
+
+
+def test_a_name_lies_between_no_others(spectra):
+    model, asked, _ = spectra
+    codes = model._indices_of(asked.keys()[:1].assign(sample="s05"))
+    assert codes[0, 0] == -1
+
+
+def test_labels_between_are_numbers_or_times_inside_the_known_ones():
+    np.testing.assert_array_equal(
+        labels_between(np.array([1, 5, 9]), np.array([0.5, 2.5, 5, 2.5, 9.5])), [2.5]
+    )
+    days = np.array(["2026-01-01", "2026-01-03"], dtype="datetime64[s]")
+    asked = np.array(["2026-01-02", "2026-01-09"], dtype="datetime64[s]")
+    np.testing.assert_array_equal(labels_between(days, asked), asked[:1])
+    assert not len(labels_between(np.array(["a", "c"], dtype=object), np.array(["b"])))
+    assert not len(labels_between(days, np.array([3])))

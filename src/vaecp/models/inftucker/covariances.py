@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 
 class Kernel(ABC):
@@ -13,6 +14,10 @@ class Kernel(ABC):
     @abstractmethod
     def matrix(self, rows: np.ndarray) -> np.ndarray:
         """Return the covariance of every two rows."""
+
+    @abstractmethod
+    def across(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the covariance of every row on the left with every one on the right."""
 
     @abstractmethod
     def variances(self, rows: np.ndarray) -> np.ndarray:
@@ -33,6 +38,9 @@ class Linear(Kernel):
     def matrix(self, rows: np.ndarray) -> np.ndarray:
         return rows @ rows.T
 
+    def across(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return left @ right.T
+
     def variances(self, rows: np.ndarray) -> np.ndarray:
         return (rows**2).sum(1)
 
@@ -52,6 +60,9 @@ class Stationary(Kernel):
 
     def matrix(self, rows: np.ndarray) -> np.ndarray:
         return self.profile(_squared_distances(rows))[0]
+
+    def across(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return self.profile(cdist(left, right, "sqeuclidean"))[0]
 
     def variances(self, rows: np.ndarray) -> np.ndarray:
         return np.ones(len(rows))

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields, check_indices
 from vaecp.data.observations import Observations
-from vaecp.data.prediction import Prediction
 from vaecp.errors import ObservationError
 from vaecp.models.base import TensorEstimator, check_at_least
-from vaecp.models.fitted import Diagnostics, FitResult, Fitted
+from vaecp.models.fitted import Diagnostics, FitResult
 from vaecp.models.inftucker.covariances import KERNELS
+from vaecp.models.inftucker.fitted import FittedInfTucker
 from vaecp.models.inftucker.learning import (
     LatentParameters,
     LatentProcess,
-    entries_covariance,
     entries_posterior,
     first_parameters,
     grid_posterior,
@@ -38,91 +35,6 @@ SPARSE = 0.02
 """Below this observed share, imputing learns slowly, and few entries are done exactly."""
 
 OBJECTIVE = "evidence bound"
-
-_BLOCK = 2_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class FittedInfTucker(Fitted):
-    """Latent rows, and the posterior of the latent tensor on the grid or by its entries.
-
-    Attributes
-    ----------
-    rows : per mode; the last row stands for unseen labels and is 0.
-    kernel, signal, noise : the kernel's name, and the variances of signal and noise.
-    unseen_variance : the kernel's variance of a row drawn from the prior.
-    grid_mean, grid_variance : the latent tensor's moments; empty when done by entries.
-    entries, weights, inverse_root : the observed coordinates, C^-1 y and the inverse of the
-        Cholesky root of C; empty when done on the grid.
-    """
-
-    rows: tuple[np.ndarray, ...]
-    kernel: str
-    signal: float
-    noise: float
-    unseen_variance: float
-    grid_mean: np.ndarray
-    grid_variance: np.ndarray
-    entries: np.ndarray
-    weights: np.ndarray
-    inverse_root: np.ndarray
-
-    @property
-    def factors(self) -> tuple[np.ndarray, ...]:
-        return tuple(mode[:-1] for mode in self.rows)
-
-    def validate(self, shape: tuple[int, ...]) -> None:
-        rules = {
-            "rows": Rule(("rows", "rank")),
-            "signal": NOT_NEGATIVE,
-            "noise": NOT_NEGATIVE,
-            "unseen_variance": NOT_NEGATIVE,
-        }
-        by_entries = not np.size(self.grid_mean)
-        if not by_entries:
-            rules |= {"grid_mean": Rule(shape), "grid_variance": Rule(shape)}
-        else:
-            rules |= {
-                "entries": Rule(("entries", "modes"), kinds="iu"),
-                "weights": Rule(("entries",)),
-                "inverse_root": Rule(("entries", "entries")),
-            }
-        check_fields(self, shape, rules)
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel is {self.kernel!r}, none of {', '.join(KERNELS)}")
-        if by_entries:
-            check_indices("entries", self.entries, shape)
-
-    def predict(self, indices: np.ndarray) -> Prediction:
-        """Look the moments up on the grid, or compute them from the observed entries."""
-        mean, variance = np.zeros(len(indices)), self._prior_variance(indices)
-        seen = (indices >= 0).all(axis=1)
-        if self.grid_mean.size:
-            places = tuple(indices[seen].T)
-            mean[seen], variance[seen] = self.grid_mean[places], self.grid_variance[places]
-        else:
-            self._from_entries(indices, np.flatnonzero(seen), mean, variance)
-        noise = np.full(len(mean), np.sqrt(self.noise))
-        return Prediction(mean, noise, np.sqrt(np.maximum(variance, 0.0)))
-
-    def _from_entries(
-        self, indices: np.ndarray, seen: np.ndarray, mean: np.ndarray, variance: np.ndarray
-    ) -> None:
-        """Condition on the observed entries, a block of predicted entries at a time."""
-        kernels = [KERNELS[self.kernel].matrix(rows) for rows in self.factors]
-        step = max(_BLOCK // len(self.entries), 1)
-        for start in range(0, len(seen), step):
-            piece = seen[start : start + step]
-            covariance = self.signal * entries_covariance(kernels, indices[piece], self.entries)
-            mean[piece] = covariance @ self.weights
-            variance[piece] -= np.sum((covariance @ self.inverse_root.T) ** 2, axis=1)
-
-    def _prior_variance(self, indices: np.ndarray) -> np.ndarray:
-        variance = np.full(len(indices), self.signal)
-        for mode, rows in enumerate(self.factors):
-            diagonal = KERNELS[self.kernel].variances(rows)
-            variance *= np.append(diagonal, self.unseen_variance)[indices[:, mode]]
-        return variance
 
 
 class InfTucker(TensorEstimator):

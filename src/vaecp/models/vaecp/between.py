@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+
+from vaecp.data.support import Support
+from vaecp.models.vaecp.neighbours import Correction
 
 
 def positions(labels: np.ndarray) -> np.ndarray:
@@ -43,3 +48,43 @@ def interpolated(
             found = spreads[end] + per_step * abs(at[row] - x[end])
         variance[row] = np.where(most > 0, np.clip(found, 1e-12, most), 0.0)
     return mean, variance
+
+
+def nearest_known(at: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return, for the row at each place, which of the known ones is nearest, counted among them."""
+    places = at[known]
+    right = np.clip(np.searchsorted(places, at), 1, max(len(places) - 1, 1))
+    right = np.minimum(right, len(places) - 1)
+    left = np.maximum(right - 1, 0)
+    return np.where(at - places[left] <= places[right] - at, left, right)
+
+
+@dataclass(frozen=True, eq=False)
+class SupportOfNearest(Support):
+    """What is known around a cell, a row without entries standing where the nearest one is."""
+
+    nearest: tuple[np.ndarray, ...] = ()
+
+    def features(self, indices: np.ndarray) -> np.ndarray:
+        """Return the features of the nearest cells of known rows."""
+        return super().features(stood_in(indices, self.nearest))
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectionOfNearest(Correction):
+    """A correction by residuals, a row without entries standing where the nearest one is."""
+
+    nearest: tuple[np.ndarray, ...] = ()
+
+    def at(self, indices: np.ndarray) -> np.ndarray:
+        """Return what is added to the means of the nearest cells of known rows."""
+        return super().at(stood_in(indices, self.nearest))
+
+
+def stood_in(indices: np.ndarray, nearest: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return the coordinates among known rows; -1 stays."""
+    columns = [
+        np.where(column < 0, -1, rows[column])
+        for rows, column in zip(nearest, indices.T, strict=True)
+    ]
+    return np.stack(columns, axis=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,13 @@ from vaecp.data.prediction import Prediction
 from vaecp.data.support import Support
 from vaecp.models.fitted import Components, Fitted, SumOfProducts
 from vaecp.models.joining import Joining
-from vaecp.models.vaecp.between import interpolated, positions
+from vaecp.models.vaecp.between import (
+    CorrectionOfNearest,
+    SupportOfNearest,
+    interpolated,
+    nearest_known,
+    positions,
+)
 from vaecp.models.vaecp.likelihoods import Gaussian, Likelihood
 from vaecp.models.vaecp.members import Ensemble
 from vaecp.models.vaecp.neighbours import HALF_WIDTHS, Correction
@@ -110,6 +117,23 @@ class FittedVAECP(Fitted):
         ensemble = updated(grown.ensemble, joining.indices, joining.values, self.likelihood, moving)
         return grown._with_entries(ensemble, joining)._widened(joining)
 
+    def reads_between(self, mode: int) -> bool:
+        """Rows of smoothed modes vary from one label to the next as their neighbours do."""
+        return mode in self.smoothed
+
+    def with_rows_between(self, joining: Joining) -> FittedVAECP:
+        """Interpolate rows; errors there are as large as around the nearest known ones."""
+        nearest = tuple(
+            source[np.flatnonzero(source >= 0)[nearest_known(positions(labels), source >= 0)]]
+            for source, labels in zip(joining.sources, joining.labels, strict=True)
+        )
+        near, support = self.correction, self.support
+        return replace(
+            self._grown(joining),
+            support=SupportOfNearest(**_fields_of(support), nearest=nearest),
+            correction=near and CorrectionOfNearest(**_fields_of(near), nearest=nearest),
+        )
+
     def streamed(self, joining: Joining, forget: float) -> FittedVAECP:
         """Learn from a batch of entries; posteriors so far are the priors."""
         grown = self._grown(joining)
@@ -131,9 +155,11 @@ class FittedVAECP(Fitted):
             return tuple(joining.grown(table, mode, axis=1) for mode, table in modes)
 
         mean, variance = tables("mean"), tables("variance")
+        noise = [joining.grown(table, mode) for mode, table in enumerate(self.row_log_noise)]
         for mode in self.smoothed:
             at, known = positions(joining.labels[mode]), joining.sources[mode] >= 0
-            for member in np.flatnonzero(ensemble.correlation[mode].any(axis=(1, 2))):
+            noise[mode][:-1] = np.interp(at, at[known], noise[mode][:-1][known])
+            for member in range(len(ensemble)):
                 rows = mean[mode][member, :-1], variance[mode][member, :-1]
                 found = interpolated(*rows, at, known, variance[mode][member, -1])
                 mean[mode][member, :-1], variance[mode][member, :-1] = found
@@ -142,7 +168,7 @@ class FittedVAECP(Fitted):
             ensemble=replace(
                 ensemble, mean=mean, variance=variance, correlation=tables("correlation")
             ),
-            row_log_noise=tuple(joining.grown(t, m) for m, t in enumerate(self.row_log_noise)),
+            row_log_noise=tuple(noise),
             features=tuple(
                 joining.grown(np.pad(t, ((0, 1), (0, 0)), constant_values=np.nan), m)[:-1]
                 for m, t in enumerate(self.features)
@@ -257,6 +283,10 @@ class FittedVAECP(Fitted):
         unseen = indices < 0
         which = np.where(unseen.sum(axis=1) > 1, unseen.shape[1], unseen.argmax(axis=1))
         return np.where(unseen.any(axis=1), self.unseen_scale[which], 1.0)
+
+
+def _fields_of(record: Support | Correction) -> dict[str, Any]:
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 _RULES = {
