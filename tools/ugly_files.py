@@ -85,10 +85,18 @@ def readable() -> dict[str, str | bytes]:
         "named-months": text(with_days("31 Jan 2024", "01 Feb 2024")),
         "times": text(with_days("2024-01-31 00:00", "2024-02-01T00:00:00")),
         "time-zone": text(with_days("2024-01-31T02:00+02:00", "2024-02-01T02:00+02:00")),
+        "limits": text(with_values("1234.5", "<0.5", "2.5", "93.25")),
+        "limit-columns": text(
+            [(*row, *end) for row, end in zip(ROWS, LIMITS, strict=True)],
+            (*NAMES, "lower", "upper"),
+        ),
         "unicode-minus": text(with_values("1234.5", "", "2.5", "93.25")).replace(
             "93.25", "\N{MINUS SIGN}93.25"
         ),
     }
+
+
+LIMITS = (("", ""), ("", "0.5"), ("", ""), ("", ""))
 
 
 def refused() -> dict[str, str | bytes]:
@@ -100,7 +108,6 @@ def refused() -> dict[str, str | bytes]:
         "mixed-units": text(with_values("EUR 1", "", "USD 2", "EUR 3")),
         "day-or-month": text(with_days("02/01/2024", "03/01/2024")),
         "two-orders": text(with_days("31/01/2024", "02/13/2024")),
-        "limits": text(with_values("1234.5", "<0.5", "2.5", "93.25")),
         "dash": text(with_values("1234.5", "-", "2.5", "93.25")),
         "remark-last": text([(*r, n) for r, n in zip(ROWS, "abca", strict=True)], (*NAMES, "note")),
         "some-remarks": text(

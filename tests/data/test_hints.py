@@ -7,6 +7,11 @@ import pytest
 
 from vaecp.data.hints import hints_about, hints_about_gaps
 from vaecp.data.observations import Observations
+from vaecp.data.prediction import Prediction
+
+
+def filled(means):
+    return Prediction(np.array(means), np.ones(len(means)), np.ones(len(means)))
 
 
 def values(*numbers):
@@ -63,9 +68,10 @@ def observed(array):
 def test_gaps_where_a_detector_is_saturated_are_noticed():
     array = peak()
     array[array > np.quantile(array, 0.9)] = np.nan
-    (hint,) = hints_about_gaps(observed(array), np.array([0.1]))
+    (hint,) = hints_about_gaps(observed(array), filled([0.1]))
     assert "of the values beside a gap are among the largest tenth" in hint
-    (hint,) = hints_about_gaps(observed(-array), np.array([-0.1]))
+    assert "write the limit in place of the gap, such as >1000" in hint
+    (hint,) = hints_about_gaps(observed(-array), filled([-0.1]))
     assert "smallest tenth" in hint
     assert "limit of detection" in hint
 
@@ -73,7 +79,7 @@ def test_gaps_where_a_detector_is_saturated_are_noticed():
 def test_gaps_at_random_are_not(random):
     array = peak()
     array[random.random(array.shape) < 0.05] = np.nan
-    assert hints_about_gaps(observed(array), np.array([0.1])) == []
+    assert hints_about_gaps(observed(array), filled([0.1])) == []
 
 
 def test_names_have_no_neighbours():
@@ -81,11 +87,11 @@ def test_names_have_no_neighbours():
     array[array > np.quantile(array, 0.9)] = np.nan
     names = [np.array([f"n{row}" for row in range(30)], dtype=object)] * 2
     data = Observations.from_array(array, labels=names)
-    assert hints_about_gaps(data, np.array([0.1])) == []
+    assert hints_about_gaps(data, filled([0.1])) == []
 
 
 def test_filled_values_beyond_the_observed_range_are_counted():
     data = Observations.from_array([[1.0, 2.0, np.nan], [3.0, np.nan, 5.0]])
-    (hint,) = hints_about_gaps(data, np.array([5.1, 9.5, 0.0]))
+    (hint,) = hints_about_gaps(data, filled([5.1, 9.5, 0.0]))
     assert "2 of 3 filled values lie outside the range of the observed ones (1 to 5)" in hint
     assert "the farthest at 9.5" in hint

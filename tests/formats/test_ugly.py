@@ -35,6 +35,8 @@ SAID = {
     "dotted-dates": "'day': 31.01.2024 is read as 31 January 2024",
     "american-dates": "'day': 1/31/2024 is read as 31 January 2024",
     "time-zone": "converted to UTC",
+    "limits": "1 value is known only by a limit: .* taken to be 0 or more, as all values are",
+    "limit-columns": "1 value is known only by a limit",
 }
 
 
@@ -84,11 +86,6 @@ REFUSED = {
         [2.5, 93.25, 1234.5],
     ),
     "two-orders": ("'31/01/2024' and '02/13/2024': the month", {}, None),
-    "limits": (
-        "'<0.5' in line 3, which is a limit .*--missing '<0.5'",
-        {"missing": ["<0.5"]},
-        [2.5, 93.25, 1234.5],
-    ),
     "dash": ("'-' in line 3: .*--missing '-'", {"missing": ["-"]}, [2.5, 93.25, 1234.5]),
     "remark-last": (
         "last column 'note' has 'a' in line 2, .*--value, such as --value price",
@@ -202,3 +199,14 @@ def test_an_error_in_a_sheet_names_the_row(book):
 def test_codes_with_leading_zeros_stay_text_in_a_sheet(book):
     observations = read(book(a=[("zip", "day", "y"), ("007", 1, 2.0), ("7", 2, 3.0)]))
     assert observations.labels[0].tolist() == ["007", "7"]
+
+
+@pytest.mark.parametrize("name", ["limits", "limit-columns"])
+def test_a_limit_is_known_of_an_entry_without_a_value(name):
+    limits = read(FOLDER / f"{name}.csv").limits
+    assert limits is not None
+    assert (limits.lower.tolist(), limits.upper.tolist()) == ([0.0], [0.5])
+
+
+def test_a_limit_that_means_missing_is_a_gap():
+    assert read(FOLDER / "limits.csv", missing=["<0.5"]).limits is None

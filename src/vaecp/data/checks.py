@@ -25,6 +25,8 @@ def check_observations(given: Observations) -> None:
     check_bounds(given.indices, given.shape)
     check_values(given.values, given.indices)
     check_features(given.features, given.shape)
+    if given.limits is not None:
+        given.limits.check(given.shape)
 
 
 def check_features(features: tuple[np.ndarray | None, ...], shape: tuple[int, ...]) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from vaecp.data.checks import numbers_of, times
+from vaecp.data.coding import default_mode_names
 from vaecp.data.labels import encode, row_number
-from vaecp.data.observations import Observations, default_mode_names
+from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 
 if TYPE_CHECKING:

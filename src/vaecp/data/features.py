@@ -68,8 +68,14 @@ def _described(observations: Observations, mode: int, table: Any, add_rows: bool
     other = (n_other, add_rows)
     indices = np.array(observations.indices)
     indices[:, mode] = moved[indices[:, mode]]
+    limits = observations.limits
+    if limits is not None:
+        of_limits = np.array(limits.indices)
+        of_limits[:, mode] = moved[of_limits[:, mode]]
+        limits = replace(limits, indices=of_limits)
     return replace(
         observations,
+        limits=limits,
         indices=indices,
         shape=_put(observations.shape, mode, len(everything)),
         labels=_put(observations.labels, mode, everything),

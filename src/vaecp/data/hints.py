@@ -9,7 +9,9 @@ import numpy as np
 
 from vaecp.data.cells import fibre_keys, keys_fit
 from vaecp.data.labels import are_quantities
+from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
+from vaecp.data.prediction import Prediction
 
 FEWEST = 3
 """A value that is repeated less often is an outlier rather than a code for missing."""
@@ -27,16 +29,34 @@ MANY = 0.4
 
 def hints_about(observations: Observations) -> list[str]:
     """Return what looks wrong in the values and the labels."""
-    found = [_sentinel_hint(observations.values, observations.value_name)]
+    found = [
+        _limits_note(observations.limits),
+        _sentinel_hint(observations.values, observations.value_name),
+    ]
     for name, labels in zip(observations.mode_names, observations.labels, strict=True):
         found.append(_alike_hint(labels, name))
     return [hint for hint in found if hint is not None]
 
 
-def hints_about_gaps(observations: Observations, filled: np.ndarray) -> list[str]:
+def hints_about_gaps(observations: Observations, filled: Prediction) -> list[str]:
     """Return what speaks against the values that were filled in gaps of these entries."""
-    found = [_range_hint(observations, filled), _border_hint(observations)]
+    found = [
+        _range_hint(observations, filled.mean[~filled.limited]),
+        _border_hint(observations),
+    ]
     return [hint for hint in found if hint is not None]
+
+
+def _limits_note(limits: Limits | None) -> str | None:
+    """Say what limits are taken for."""
+    if limits is None:
+        return None
+    from_zero = " What is below a limit is taken to be 0 or more, as all values are."
+    return (
+        f"{len(limits):,} {'value is' if len(limits) == 1 else 'values are'} known only by a limit: "
+        "VAECP learns from it, and its estimate keeps to it."
+        f"{from_zero if (limits.lower == 0).any() else ''}"
+    )
 
 
 def _sentinel_hint(values: np.ndarray, name: str) -> str | None:
@@ -112,15 +132,15 @@ def _border_hint(observations: Observations) -> str | None:
     if len(values) < FEWEST_BESIDE or len(values) > 0.5 * len(observations):
         return None
     low, high = np.quantile(observations.values, [EXTREME, 1 - EXTREME])
-    for share, extreme, cause, bias in (
-        (np.mean(values >= high), "largest", "too large, as of a saturated detector", "small"),
-        (np.mean(values <= low), "smallest", "too small, as below a limit of detection", "large"),
+    for share, extreme, cause, bias, limit in (
+        (np.mean(values >= high), "largest", "a saturated detector", "small", ">1000"),
+        (np.mean(values <= low), "smallest", "a limit of detection", "large", "<0.5"),
     ):
         if share > MANY and low < high:
             return (
                 f"{share:.0%} of the values beside a gap are among the {extreme} tenth: if entries "
-                f"are missing because they are {cause}, the filled values are too {bias} and their "
-                "intervals do not hold."
+                f"are missing because of {cause}, the filled values are too {bias} and their "
+                f"intervals do not hold; write the limit in place of the gap, such as {limit}."
             )
     return None
 
@@ -128,7 +148,7 @@ def _border_hint(observations: Observations) -> str | None:
 def _beside_gaps(observations: Observations, mode: int) -> np.ndarray:
     """Tell which entries have an unobserved neighbour along a mode."""
     keys = fibre_keys(observations.indices, observations.shape, mode)
-    known = np.unique(keys)
+    known = np.unique(fibre_keys(observations.known, observations.shape, mode))
     rows, last = observations.indices[:, mode], observations.shape[mode] - 1
     place = np.searchsorted(known, keys)
     after = known[np.minimum(place + 1, len(known) - 1)] != keys + 1

@@ -13,28 +13,27 @@ from vaecp.data.cells import cell_keys, coordinates, distinct_cells, unlisted_ce
 from vaecp.data.checks import (
     check_bounds,
     check_choice,
-    check_n_modes,
     check_observations,
     numbers_of,
     times,
 )
-from vaecp.data.labels import Place, columns_of, encode, place_in, row_number
+from vaecp.data.coding import coded_keys, coded_table, default_mode_names, dense_entries
+from vaecp.data.labels import Place, row_number
+from vaecp.data.limits import Limits, limits_among
+from vaecp.data.repeats import refuse_repeated
 from vaecp.errors import ObservationError
 from vaecp.runtime.extras import require
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from vaecp.data.standardising import Scaling
+
 MAX_DENSE_ENTRIES = 500_000_000
 """Above this many cells a dense array is refused rather than left to exhaust the memory."""
 
 Absent = Literal["unknown", "zero"]
 Duplicates = Literal["error", "keep", "mean"]
-
-
-def default_mode_names(n_modes: int) -> tuple[str, ...]:
-    """Return what modes are called that have no name of their own."""
-    return tuple(f"mode {mode}" for mode in range(n_modes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +53,8 @@ class Observations:
     value_name : what the values are called.
     notes : what was decided when the entries were read from a file, in sentences.
     features : per mode, numbers about each row (see `vaecp.data.features`), or None; empty for none.
+    limits : further entries, of which only a range is known (censored values), or None. They are
+        no part of `indices` and `values`: a method that cannot use them takes them as unknown.
 
     Examples
     --------
@@ -69,6 +70,7 @@ class Observations:
     value_name: str = "value"
     notes: tuple[str, ...] = ()
     features: tuple[np.ndarray | None, ...] = ()
+    limits: Limits | None = None
 
     def __post_init__(self) -> None:
         indices, values = np.asarray(self.indices), np.asarray(self.values)
@@ -118,24 +120,8 @@ class Observations:
 
             labelled: Any = array
             return contents_of(labelled)[0] if mask is None else from_dataarray(labelled, mask)
-        observed = ~np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
-        array = np.ma.getdata(array) if observed is not None else np.asarray(array)
-        if array.dtype.kind == "c":
-            raise ObservationError("the array is complex: give its real and imaginary parts apart.")
-        if array.dtype.kind not in "iubf":
-            raise ObservationError(f"the array has dtype {array.dtype}: use numbers.")
-        known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
-        if observed is not None:
-            known &= observed
-        if mask is not None:
-            mask = np.asarray(mask, dtype=bool)
-            if mask.shape != array.shape:
-                raise ObservationError(
-                    f"mask has shape {mask.shape}, but the array has {array.shape}: make them equal."
-                )
-            known &= mask
-        indices = np.stack(np.nonzero(known), axis=1) if array.ndim else np.empty((0, 0), int)
-        return cls(indices, array[known], array.shape, tuple(mode_names), tuple(labels), value_name)
+        indices, values, shape = dense_entries(array, mask)
+        return cls(indices, values, shape, tuple(mode_names), tuple(labels), value_name)
 
     @classmethod
     def from_table(
@@ -146,28 +132,29 @@ class Observations:
         *,
         duplicates: Duplicates = "error",
         absent: Absent = "unknown",
+        lower: str | None = None,
+        upper: str | None = None,
     ) -> Observations:
         """Take one entry per row of a table: a label column per mode and a value column.
 
-        A row without a value is a gap: its labels are kept, and the entry is unknown.
+        A row without a value is a gap: its labels are kept, and the entry is unknown, except that
+        the columns `lower` and `upper` may say between which limits it lies.
         `absent` says what an entry that the table does not list is: unknown or zero.
         """
-        for column in (*modes, value):
-            if column not in table.columns:
-                raise ObservationError(
-                    f"the table has no column {column!r}: it has {', '.join(map(repr, table.columns))}."
-                )
-        check_n_modes(len(modes))
-        place = place_in(table.index)
-        codes, labels = (
-            zip(*(encode(table[name].to_numpy(), str(name), place) for name in modes), strict=True)
-            if len(modes)
-            else ((), ())
-        )
-        indices = np.stack(codes, axis=1) if codes else np.empty((len(table), 0), dtype=np.int32)
+        limits = {name: column for name, column in (("lower", lower), ("upper", upper)) if column}
+        indices, labels, place = coded_table(table, modes, (value, *limits.values()))
         values = numbers_of(table[value], value, place)
+        ends = {name: numbers_of(table[each], each, place) for name, each in limits.items()}
         return cls.from_listed(
-            indices, values, labels, modes, value, duplicates=duplicates, absent=absent, place=place
+            indices,
+            values,
+            labels,
+            modes,
+            value,
+            duplicates=duplicates,
+            absent=absent,
+            place=place,
+            **ends,
         )
 
     @classmethod
@@ -182,43 +169,53 @@ class Observations:
         duplicates: Duplicates = "error",
         absent: Absent = "unknown",
         place: Place = row_number,
+        lower: np.ndarray | None = None,
+        upper: np.ndarray | None = None,
     ) -> Observations:
         """Take entries as a table lists them, NaN where the value is unknown.
 
-        `place` says where an entry is found, for errors.
+        `place` says where an entry is found, for errors. `lower` and `upper` are limits of values
+        that are unknown, NaN where there is none.
         """
         check_choice("absent", absent, get_args(Absent))
         known = ~np.isnan(values)
-        observed = np.flatnonzero(known)
-        shape = tuple(len(mode) for mode in labels)
+        rows, limits = limits_among(indices, values, lower, upper, place)
+        observed = np.concatenate([np.flatnonzero(known), rows])
         observations = cls(
-            indices[known], values[known], shape, tuple(mode_names), tuple(labels), value_name
+            indices[known],
+            values[known],
+            tuple(len(mode) for mode in labels),
+            tuple(mode_names),
+            tuple(labels),
+            value_name,
+            limits=limits,
         ).settle_duplicates(duplicates, lambda row: place(int(observed[row])))
         return (
             observations if absent == "unknown" else observations.with_absent_zero(indices[~known])
         )
 
     @classmethod
-    def from_keys(cls, keys: Any, values: Any, mode_names: Sequence[str] = ()) -> Observations:
-        """Take labels (one column per mode) and values, as `fit(X, y)` receives them."""
-        columns = columns_of(keys)
-        names = tuple(mode_names) or default_mode_names(len(columns))
-        if len(columns) and len(columns[0]) == 0:
-            raise ObservationError(
-                f"Found array with 0 sample(s) (shape={(0, len(columns))}) while a minimum of 1 "
-                "is required: X needs at least one observed entry."
-            )
-        if len(columns) < 2:
-            raise ObservationError(
-                f"X has {len(columns)} feature(s) (shape={(len(keys), len(columns))}) while a "
-                f"minimum of 2 is required; n_features = {len(columns)}: give one column per mode."
-            )
-        codes, labels = zip(
-            *(encode(column, name) for column, name in zip(columns, names, strict=True)),
-            strict=True,
-        )
+    def from_keys(
+        cls,
+        keys: Any,
+        values: Any,
+        mode_names: Sequence[str] = (),
+        *,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> Observations:
+        """Take labels (one column per mode) and values, as `fit(X, y)` receives them.
+
+        Where a value is NaN, `lower` and `upper` may say between which limits it lies.
+        """
+        indices, labels, names = coded_keys(keys, mode_names)
         shape = tuple(len(mode) for mode in labels)
-        return cls(np.stack(codes, axis=1), np.asarray(values), shape, names, labels)
+        if lower is None and upper is None:
+            return cls(indices, np.asarray(values), shape, names, labels)
+        numbers = np.asarray(values, dtype=np.float64)
+        _, limits = limits_among(indices, numbers, lower, upper, lambda row: f"y[{row}]")
+        known = ~np.isnan(numbers)
+        return cls(indices[known], numbers[known], shape, names, labels, limits=limits)
 
     # ---- views -------------------------------------------------------------------------
 
@@ -238,12 +235,21 @@ class Observations:
         none = (np.zeros((size, 0), dtype=np.float32) for size in self.shape)
         return tuple(n if own is None else own for own, n in zip(given, none, strict=True))
 
+    @property
+    def known(self) -> np.ndarray:
+        """The coordinates of the entries of which something is known: a value, or limits."""
+        if self.limits is None:
+            return self.indices
+        return np.concatenate([self.indices, self.limits.indices])
+
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
         notes = f"; see its {len(self.notes)} notes" if self.notes else ""
         observed = f"{len(self):,} of {self.n_cells:,} entries observed"
+        if self.limits is not None:
+            observed += f", limits of {len(self.limits):,} others"
         return f"Observations({times(self.shape)}, {observed}{notes})"
 
     def take(self, rows: np.ndarray) -> Observations:
@@ -253,6 +259,13 @@ class Observations:
     def with_values(self, values: np.ndarray) -> Observations:
         """Return the same entries with other values."""
         return replace(self, values=values)
+
+    def scaled(self, scaling: Scaling) -> Observations:
+        """Return values and limits in the units in which a method learns."""
+        limits = None
+        if self.limits is not None and scaling.scale:
+            limits = self.limits.scaled(scaling)
+        return replace(self, values=scaling.apply(self.values, self.indices), limits=limits)
 
     def split(
         self, held_out: float = 0.2, random_state: int | None = None
@@ -334,26 +347,21 @@ class Observations:
             )
 
     def settle_duplicates(self, duplicates: Duplicates, place: Place = row_number) -> Observations:
-        """Refuse, keep or average entries that are listed more than once."""
+        """Refuse, keep or average entries that are listed more than once.
+
+        Limits are kept beside the average of exact values; they have places after these.
+        """
         check_choice("duplicates", duplicates, get_args(Duplicates))
         if duplicates == "keep":
+            return self
+        if duplicates == "error":
+            refuse_repeated(self, place)
             return self
         first, group = distinct_cells(self.indices, self.shape)
         if len(first) == len(self):
             return self
-        if duplicates == "mean":
-            means = np.bincount(group, weights=self.values) / np.bincount(group)
-            return replace(self, indices=self.indices[first], values=means)
-        second = int(np.setdiff1d(np.arange(len(self)), first)[0])
-        names = ", ".join(
-            f"{name}={self.labels[mode][self.indices[second, mode]]!s}"
-            for mode, name in enumerate(self.mode_names)
-        )
-        raise ObservationError(
-            f"the entry at {names} is listed more than once ({place(int(first[group[second]]))} and "
-            f"{place(second)}): name a column that tells them apart as a further mode, or pass "
-            '--duplicates mean or keep (duplicates="mean" or "keep").'
-        )
+        means = np.bincount(group, weights=self.values) / np.bincount(group)
+        return replace(self, indices=self.indices[first], values=means)
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

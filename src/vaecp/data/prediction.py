@@ -46,6 +46,11 @@ class Prediction:
         """The values that there can be, where these are few."""
         return None
 
+    @property
+    def limited(self) -> np.ndarray:
+        """Which values are known to lie within limits."""
+        return np.zeros(len(self), dtype=bool)
+
     def __len__(self) -> int:
         return len(self.mean)
 
@@ -239,12 +244,16 @@ class TransformedPrediction(Prediction):
         there, a mean of the untransformed values need not exist.
         """
         unit = np.array([inner.shape.quantile(p) for p in MIDPOINTS])
-        total = transform.back(inner.mean[:, None] + inner.std[:, None] * unit)
+        total = transform.back(np.stack([inner.quantile(p) for p in MIDPOINTS], axis=1))
         noise = transform.back(inner.mean[:, None] + inner.noise_std[:, None] * unit)
         std, noise_std = total.std(axis=1), noise.std(axis=1)
         noise_std = np.minimum(noise_std, std)
         ignorance = np.sqrt(np.maximum(std**2 - noise_std**2, 0.0))
         return cls(total.mean(axis=1), noise_std, ignorance, inner.shape, inner, transform)
+
+    @property
+    def limited(self) -> np.ndarray:
+        return self.inner.limited
 
     def quantile(self, probability: float) -> np.ndarray:
         return self.transform.back(self.inner.quantile(probability))

@@ -38,7 +38,10 @@ __all__ = [
 ]
 
 Cells = Literal["all", "listed"]
-TEXT_OPTIONS = ("wide", "header", "separator", "decimal", "thousands", "encoding", "date_format")
+TEXT_OPTIONS = (
+    *("wide", "header", "separator", "decimal", "thousands", "encoding", "date_format"),
+    *("lower", "upper"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,9 @@ def read(
     thousands: str | None = None,
     encoding: str | None = None,
     date_format: str | None = None,
+    lower: str | None = None,
+    upper: str | None = None,
+    saturated_at: float | None = None,
 ) -> Observations:
     """Read the observed entries of a tensor from a file.
 
@@ -94,6 +100,10 @@ def read(
     encoding : of a text table; UTF-8, UTF-16 or Windows-1252 is detected by default.
     date_format : of labels that are dates, such as "%d/%m/%Y"; detected by default.
         "text" keeps dates as texts.
+    lower, upper : columns of a table with limits of values that are empty; those of these names by
+        default. Limits may also stand in the value column: <0.5, >1000.
+    saturated_at : the value at which the detector saturates: of entries that reach it, only that is
+        known.
     """
     options: dict[str, Any] = {name: item for name, item in locals().items() if name != "path"}
     return open_file(path, **options).observations
@@ -111,6 +121,10 @@ def open_file(path: str | Path, **options: Any) -> Opened:
         else:
             request.refuse(path, TEXT_OPTIONS, "tables have rows and columns of text")
             opened = Opened(_without_missing(kind.load().read(path, request), request))
+        if request.saturated_at is not None:
+            from vaecp.data.limits import saturated
+
+            opened = opened.with_entries(saturated(opened.observations, request.saturated_at))
     from vaecp.data.hints import hints_about
 
     observations = opened.observations

@@ -35,6 +35,7 @@ class Columns:
     value_name : what the values are called.
     wide : the mode whose labels are the header, or None.
     notes : what was decided, in sentences.
+    lower, upper : the columns of limits of unknown values, or None.
     """
 
     frame: pd.DataFrame
@@ -43,6 +44,11 @@ class Columns:
     value_name: str
     wide: str | None = None
     notes: tuple[str, ...] = ()
+    lower: str | None = None
+    upper: str | None = None
+
+
+LIMITS = ("lower", "upper")
 
 
 def choose_columns(raw: RawTable, request: Request) -> Columns:
@@ -51,10 +57,15 @@ def choose_columns(raw: RawTable, request: Request) -> Columns:
     names = [str(name) for name in frame.columns if name != ""]
     if not names:
         raise FormatError("has no column with a name: name the columns in the first line.")
-    check_columns(names, (*(request.modes or ()), *filter(None, [request.value])), request)
+    asked = filter(None, [request.value, request.lower, request.upper])
+    check_columns(names, (*(request.modes or ()), *asked), request)
     if request.wide is not None:
+        if request.lower or request.upper:
+            raise FormatError("lower and upper name columns of limits, which a wide table has not.")
         return _wide(frame, names, request, notes)
     _refuse_wide_layout(names, request)
+    limits = _limit_columns(frame, names, request)
+    names = [name for name in names if name not in limits.values()]
     if len(names) < 3:
         raise _too_few(names, request.value or names[-1], len(names) - 1, raw)
     value, units, more = _value_column(frame, names, raw, request)
@@ -69,7 +80,19 @@ def choose_columns(raw: RawTable, request: Request) -> Columns:
         raise _too_few(names, value, len(modes), raw)
     if request.modes is None and raw.text:
         _refuse_remarks(frame, modes)
-    return Columns(frame, modes, (value,), value, notes=(*notes, *more))
+    return Columns(frame, modes, (value,), value, notes=(*notes, *more), **limits)
+
+
+def _limit_columns(frame: pd.DataFrame, names: Sequence[str], request: Request) -> dict[str, str]:
+    """Return the columns of limits, those called lower and upper by default."""
+    taken = (*(request.modes or ()), request.value)
+    found = {}
+    for which in LIMITS:
+        asked = getattr(request, which)
+        alike = [name for name in names if name.lower() == which and name not in taken]
+        if asked or (alike and len(names) > 3):
+            found[which] = asked or alike[0]
+    return found
 
 
 def check_columns(names: Sequence[str], wanted: Sequence[str], request: Request) -> None:

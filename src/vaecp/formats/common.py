@@ -51,6 +51,9 @@ class Request:
     thousands: str | None = None
     encoding: str | None = None
     date_format: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    saturated_at: float | None = None
 
     def __post_init__(self) -> None:
         for option, signs in SIGNS.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from vaecp.data.labels import Place, encode, place_in
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats import Opened
-from vaecp.formats.columns import FIRST, Columns
+from vaecp.formats.columns import FIRST, LIMITS, Columns
 from vaecp.formats.common import Request
 from vaecp.formats.listing import Listing
 from vaecp.formats.raw import RawTable, Style
@@ -70,6 +71,7 @@ def entries_of(raw: RawTable, columns: Columns, request: Request) -> Opened:
         duplicates=request.duplicates,
         absent=request.absent,
         place=lambda entry: place(entry // len(columns.values)),
+        **_limits(raw, columns, values, signs, request, place),
     )
     notes = [*columns.notes, *values.notes]
     notes += [note for mode in every for note in mode.notes]
@@ -106,6 +108,31 @@ def _values(
     found = np.stack([numbers_of(columns.frame[name], name, place) for name in names], axis=1)
     found[np.isin(found, sentinels(request.missing))] = np.nan
     return Column(found.ravel())
+
+
+def _limits(
+    raw: RawTable, columns: Columns, values: Column, signs: Signs, request: Request, place: Place
+) -> dict[str, Any]:
+    """Return limits of unknown values: those in the column of values, and in columns of their own."""
+    found = {"lower": values.lower, "upper": values.upper}
+    for which in LIMITS:
+        name = getattr(columns, which)
+        if name is None:
+            continue
+        own = replace(columns, values=(name,), value_name=name)
+        ends = _values(raw, own, signs, request, place).values
+        before = found[which]
+        found[which] = ends if before is None else np.where(np.isnan(before), ends, before)
+    return _from_zero(found, values.values)
+
+
+def _from_zero(limits: dict[str, Any], values: np.ndarray) -> dict[str, Any]:
+    """Take what lies below a limit of detection for 0 or more, where all values are."""
+    lower, upper = limits["lower"], limits["upper"]
+    if upper is None or not (values >= 0).any() or (values < 0).any():
+        return limits
+    lower = np.full(len(values), np.nan) if lower is None else lower
+    return {"upper": upper, "lower": np.where(np.isnan(lower) & (upper > 0), 0.0, lower)}
 
 
 def _mode(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,8 +21,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from sklearn.utils.validation import validate_data as check_names_and_width
 
+from vaecp.data.coding import default_mode_names
 from vaecp.data.labels import UNSEEN, columns_of, lookup
-from vaecp.data.observations import Observations, default_mode_names
+from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
 from vaecp.errors import ObservationError
@@ -82,19 +84,28 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         """Learn from the entries with labels X (one column per mode) and values y."""
         return self._learn(*self._observations_of(X, y))
 
-    def _observations_of(self, X: Any, y: Any) -> tuple[Observations, list[str]]:
+    def _observations_of(
+        self, X: Any, y: Any, *, lower: Any = None, upper: Any = None
+    ) -> tuple[Observations, list[str]]:
         columns = columns_of(X)
         check_enough(columns)
         names = feature_names(X)
-        values = checked_values(y)
+        values = y if lower is not None or upper is not None else checked_values(y)
         check_consistent_length(columns[0], values)
-        return Observations.from_keys(X, values, names), names
+        return Observations.from_keys(X, values, names, lower=lower, upper=upper), names
 
     def fit_tensor(self, observations: Observations) -> Self:
         """Learn from `Observations`, whose labels are encoded already."""
         return self._learn(observations, own_names(observations))
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
+        if observations.limits is not None:
+            warn_user(
+                f"{type(self).__name__} takes {len(observations.limits):,} entries of which only a "
+                "limit is known as unknown: use VAECP, which learns from them.",
+                UserWarning,
+            )
+            observations = replace(observations, limits=None)
         scaling, scaled, random = self._prepared(observations)
         return self._take_over(observations, scaling, self._fit(scaled, random), names)
 
@@ -102,8 +113,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         self, observations: Observations
     ) -> tuple[Scaling, Observations, np.random.Generator]:
         scaling = self._scaling(observations)
-        scaled = observations.with_values(scaling.apply(observations.values, observations.indices))
-        return scaling, scaled, self._random()
+        return scaling, observations.scaled(scaling), self._random()
 
     def _random(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -127,11 +137,11 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         self.value_name_ = observations.value_name
         self.observed_rows_ = tuple(
             np.bincount(column, minlength=size) > 0
-            for column, size in zip(observations.indices.T, observations.shape, strict=True)
+            for column, size in zip(observations.known.T, observations.shape, strict=True)
         )
         self.scaling_ = scaling
-        scaled = scaling.apply(observations.values, observations.indices)
-        self.bounds_ = tuple(Bounds.of(scaled))
+        scaled = observations.scaled(scaling)
+        self.bounds_ = tuple(Bounds.of(scaled.values, scaled.limits))
         self.diagnostics_ = result.diagnostics
         self.fitted_ = fitted
         if result.diagnostics.warning:

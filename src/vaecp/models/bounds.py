@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vaecp.data.fields import has_type
+from vaecp.data.limits import Limits
 from vaecp.data.prediction import LatentPrediction, Prediction, TransformedPrediction
 
 REACH = 0.25
@@ -46,10 +47,12 @@ class Bounds(NamedTuple):
     std: float
 
     @classmethod
-    def of(cls, values: np.ndarray) -> Bounds:
+    def of(cls, values: np.ndarray, limits: Limits | None = None) -> Bounds:
         """Return the bounds for predictions of a model that was fitted to these values."""
         least, most = float(values.min()), float(values.max())
         reach = (REACH + FEW / len(values)) * (most - least)
+        if limits is not None:
+            least, most = limits.reach(least, most)
         return cls(least - reach, most + reach, reach, float(values.mean()), float(values.std()))
 
     def widened(self, values: np.ndarray) -> Bounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -94,7 +94,8 @@ def check_on_held_out(
     for rival, estimator in rivals.items():
         started = time.perf_counter()
         try:
-            predictions[rival] = _predicted(estimator, training, held_out)
+            known = training if rival == name else replace(training, limits=None)
+            predictions[rival] = _predicted(estimator, known, held_out)
         except VaecpError:
             if rival == name:
                 raise

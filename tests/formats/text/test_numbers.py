@@ -84,7 +84,7 @@ def test_what_may_be_decimals_or_thousands_is_asked(separator, texts):
     [
         (["1.5", "7", "2,5"], "'1.5' in line 2 and '2,5' in line 4, which have different decimal"),
         (["45%", "45"], "'45%' in line 2 and '45' in line 3: write all values in one unit"),
-        (["1", ">1000"], "'>1000' in line 3, which is a limit and not a value"),
+        (["1", ">high"], "'high' in line 3: values must be numbers"),
         (["1", "high"], "'high' in line 3: values must be numbers.*--missing 'high'"),
         (["A1", "A2"], "'A1' in line 2: values must be numbers"),
         (["12 34"], "'12 34' in line 2"),
@@ -129,3 +129,11 @@ def test_values_are_told_from_numbers_and_names():
         False
     ] * 2
     assert taken_apart("-inf").value((".", "")) == -np.inf
+
+
+@pytest.mark.parametrize("text", [">1.000,5", "> 1000,5", "≥1000,5", ">=1000,5"])
+def test_a_limit_is_read_as_the_column_writes_numbers(text):
+    read = column("2,5", text, "< 0,5", "")
+    np.testing.assert_equal(read.values, [2.5, np.nan, np.nan, np.nan])
+    np.testing.assert_equal(read.lower, [np.nan, 1000.5, np.nan, np.nan])
+    np.testing.assert_equal(read.upper, [np.nan, np.nan, 0.5, np.nan])

@@ -213,6 +213,7 @@ def _sizes(observations: Any, fitted: TensorEstimator) -> dict[str, Any]:
         "shape": observations.shape,
         "modes": observations.mode_names,
         "observed": len(observations),
+        "limits": 0 if observations.limits is None else len(observations.limits),
         "method": type(fitted).__name__,
         "settings": fitted.get_params(),
         "likelihood": fitted.diagnostics_.found.get("likelihood"),
@@ -243,7 +244,7 @@ def _hints(result: Any, values: Any) -> list[str]:
 
     from vaecp.data.hints import hints_about_gaps
 
-    filled = result.prediction.mean[np.isnan(values)]
+    filled = result.prediction.take(np.isnan(values))
     return hints_about_gaps(result.observations, filled) if len(filled) else []
 
 
@@ -259,6 +260,7 @@ def _print_account(summary: dict[str, Any], printing: Printing) -> None:
     rows = {
         "size": " x ".join(f"{size} {name}" for size, name in sizes),
         "observed": f"{summary['observed']:,}",
+        "known by a limit": f"{summary['limits']:,}" if summary["limits"] else None,
         "values": _kind_of_values(summary),
         "gaps filled": None if gaps is None else f"{gaps:,}",
         "mean std of the gaps": quality.get("mean_std_of_gaps"),

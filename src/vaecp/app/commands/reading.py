@@ -135,7 +135,27 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = Duplicates.error
-
+    lower: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with lower limits of empty values; the one called lower by default.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    upper: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with upper limits of empty values; the one called upper by default.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+    saturated_at: Annotated[
+        float | None,
+        typer.Option(
+            help="Value at which the detector saturates: values that reach it may be larger.",
+            rich_help_panel=READING,
+        ),
+    ] = None
     scatter: Annotated[
         str | None,
         typer.Option(
@@ -225,6 +245,9 @@ class Reading:
             "variable": self.variable,
             "wide": self.wide,
             "missing": self.missing or None,
+            "lower": self.lower,
+            "upper": self.upper,
+            "saturated_at": self.saturated_at,
             "absent": None if self.absent is Absent.unknown else self.absent.value,
             "duplicates": None if self.duplicates is Duplicates.error else self.duplicates.value,
             **text.options(),
@@ -243,6 +266,6 @@ class Reading:
             elif name == "missing":
                 words += [word for each in item for word in ("--missing", each)]
             elif item is not None:
-                named = ",".join(item) if isinstance(item, list) else item
+                named = ",".join(item) if isinstance(item, list) else str(item)
                 words += [f"--{option}", SIGNS.get(named, named)]
         return words

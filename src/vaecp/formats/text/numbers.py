@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from vaecp.errors import FormatError
 from vaecp.formats.text.written import BOOLEANS, GAPS, PAIRS, Pair, WrittenNumber, taken_apart
 
 Place = Callable[[int], str]
-_LIMIT = re.compile(r"[<>≤≥]\s*=?\s*[\d.,]+.*")
+_LIMIT = re.compile(r"(?P<sign>[<>≤≥]=?)\s*(?P<number>[^\s<>≤≥=].*)")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Column:
     decimal : the decimal sign; None where no number shows one.
     before, after : what every number had around it, such as EUR or %.
     notes : what was decided, in sentences.
+    lower, upper : of values that are written as limits (>1000, <0.5), NaN elsewhere; None where
+        there are none.
     """
 
     values: np.ndarray
@@ -71,6 +73,8 @@ class Column:
     before: str = ""
     after: str = ""
     notes: tuple[str, ...] = ()
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
 
 
 def read_numbers(
@@ -105,10 +109,32 @@ def read_numbers(
         """Name the first line that has this distinct text."""
         return place(int(np.argmax(codes == known[position])))
 
-    column = _read([stripped[row] for row in known], name, where, signs or Signs())
+    limits = [_LIMIT.fullmatch(stripped[row]) for row in known]
+    bare = [
+        limit["number"] if limit else stripped[row]
+        for row, limit in zip(known, limits, strict=True)
+    ]
+    column = _read(bare, name, where, signs or Signs())
     values[known] = column.values
     values[np.isin(values, sentinels(missing))] = np.nan
-    return Column(values[codes], column.decimal, column.before, column.after, column.notes)
+    sides = np.zeros(len(distinct))
+    sides[known] = [
+        0 if limit is None else 1 if limit["sign"][0] in ">≥" else -1 for limit in limits
+    ]
+    return _with_limits(replace(column, values=values[codes]), sides[codes])
+
+
+def _with_limits(column: Column, sides: np.ndarray) -> Column:
+    """Take what is above (1) or below (-1) a number for limits of unknown values."""
+    if not sides.any():
+        return column
+    values = column.values
+    return replace(
+        column,
+        values=np.where(sides == 0, values, np.nan),
+        lower=np.where(sides > 0, values, np.nan),
+        upper=np.where(sides < 0, values, np.nan),
+    )
 
 
 def gaps_among(stripped: Sequence[str], missing: Iterable[str] = ()) -> np.ndarray:
@@ -225,11 +251,6 @@ def _contradiction(
 
 def _no_number(text: str, name: str, place: str) -> FormatError:
     shown = text if len(text) <= 40 else f"{text[:40]}..."
-    if _LIMIT.fullmatch(text):
-        return FormatError(
-            f"column {name!r} has {shown!r} in {place}, which is a limit and not a value: give a "
-            f"number, or pass --missing '{shown}' (missing=[{shown!r}]) to take it as unknown."
-        )
     return FormatError(
         f"column {name!r} has {shown!r} in {place}: values must be numbers, and empty where "
         f"unknown; if it means unknown, pass --missing '{shown}' (missing=[{shown!r}])."

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vaecp.data.features import with_features
 from vaecp.data.observations import Observations
-from vaecp.models.base import TensorEstimator, check_at_least
+from vaecp.models.base import TensorEstimator
+from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import FitResult
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.fitting import Settings, choose, fit
@@ -155,7 +156,15 @@ class VAECP(TensorEstimator):
         }
         return cls(rank, **published | settings)
 
-    def fit(self, X: Any, y: Any, row_features: Mapping[str, pd.DataFrame] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        row_features: Mapping[str, pd.DataFrame] | None = None,
+        *,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> Self:
         """Learn from the entries with labels X (one column per mode) and values y.
 
         Parameters
@@ -166,6 +175,8 @@ class VAECP(TensorEstimator):
             of numbers, categories or times may have missing values. The prior mean of a row is
             then a learned function of its features, as far as held-out entries (some rows whole)
             gain by it. Labels without entries are predicted from their features.
+        lower, upper : where y is NaN, between which limits the value lies, as of a saturated
+            detector; NaN is no limit.
 
         Examples
         --------
@@ -176,8 +187,14 @@ class VAECP(TensorEstimator):
         >>> model = VAECP(random_state=0).fit(table, ratings, row_features={"film": films})
         >>> bool(model.predict(pd.DataFrame({"user": [3], "film": ["g"]}))[0] > 3.5)
         True
+        >>> keys = [(i, j) for i in range(6) for j in range(5)]
+        >>> values = np.array([(1.0 + i) * (1 + j) for i, j in keys])
+        >>> shown = np.where(values < 20, values, np.nan)  # the detector saturates at 20
+        >>> model = VAECP(random_state=0).fit(keys, shown, lower=np.where(values < 20, np.nan, 20))
+        >>> bool(model.predict([(5, 4)])[0] > 20)
+        True
         """
-        observations, names = self._observations_of(X, y)
+        observations, names = self._observations_of(X, y, lower=lower, upper=upper)
         if row_features is not None:
             observations = with_features(observations, row_features)
         return self._learn(observations, names)
@@ -281,7 +298,7 @@ class VAECP(TensorEstimator):
         kind, why = choose(observations, self.likelihood, settings)
         likelihood = kind.of(values)
         scaling = likelihood.scaling(values)
-        scaled = observations.with_values(scaling.apply(values, observations.indices))
+        scaled = observations.scaled(scaling)
         random = self._random()
         result = self._fit(scaled, random, likelihood)
         result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields, check_indices, check_modes
 from vaecp.data.prediction import Prediction
 from vaecp.data.support import Support
 from vaecp.models.fitted import Components, Fitted, SumOfProducts
@@ -20,8 +19,9 @@ from vaecp.models.vaecp.between import (
     positions,
 )
 from vaecp.models.vaecp.likelihoods import Gaussian, Likelihood
+from vaecp.models.vaecp.limited import LimitedCells
 from vaecp.models.vaecp.members import Ensemble
-from vaecp.models.vaecp.neighbours import HALF_WIDTHS, Correction
+from vaecp.models.vaecp.neighbours import Correction
 from vaecp.models.vaecp.spread import Spread
 from vaecp.models.vaecp.stacking import Stack
 from vaecp.models.vaecp.updating import noise_after, updated
@@ -72,13 +72,21 @@ class FittedVAECP(Fitted):
     correction: Correction | None  # what residuals at neighbouring entries tell
     likelihood: Likelihood
     features: tuple[np.ndarray, ...]  # per mode (rows, F): NaN where nothing is known of a row
+    limited: LimitedCells | None  # entries of which only limits are known
 
     def validate(self, shape: tuple[int, ...]) -> None:
+        from vaecp.models.vaecp.rules import validate
+
         validate(self, shape)
 
     def predict(self, indices: np.ndarray) -> Prediction:
         """Return the calibrated mixture of members."""
-        return self.likelihood.predict(*self.blend(indices), self.spread.shape)
+        mean, noise, ignorance = self.blend(indices)
+        if self.limited is None:
+            return self.likelihood.predict(mean, noise, ignorance, self.spread.shape)
+        plain = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), self.spread.shape)
+        features = self.support.features(indices)
+        return self.likelihood.in_own_units(self.limited.predict(plain, indices, features))
 
     def blend(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the latent mean of entries, and the variances of noise and ignorance."""
@@ -91,7 +99,7 @@ class FittedVAECP(Fitted):
 
     def predict_mean(self, indices: np.ndarray) -> np.ndarray:
         """Return the means alone."""
-        if type(self.likelihood).predict is not Gaussian.predict:
+        if self.limited is not None or _transforms(self.likelihood):
             return self.predict(indices).mean
         return self._corrected(Blend(self, indices).mean, indices)
 
@@ -173,6 +181,7 @@ class FittedVAECP(Fitted):
                 joining.grown(np.pad(t, ((0, 1), (0, 0)), constant_values=np.nan), m)[:-1]
                 for m, t in enumerate(self.features)
             ),
+            limited=self.limited and self.limited.moved(joining.moved, joining.shape),
         )
 
     def _with_entries(self, ensemble: Ensemble, joining: Joining) -> FittedVAECP:
@@ -289,78 +298,6 @@ def _fields_of(record: Support | Correction) -> dict[str, Any]:
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
-_RULES = {
-    "ensemble.mean": Rule(("members", "rows", "width")),
-    "ensemble.variance": Rule(("members", "rows", "width"), least=0),
-    "ensemble.correlation": Rule(("members", "rows", "width"), least=-1, most=1),
-    "ensemble.ranks": Rule(("members",), least=0, kinds="iu"),
-    "ensemble.levels": Rule(("members",)),
-    "ensemble.noises": Rule(("members",), least=0),
-    "ensemble.multilinear": Rule(("members",), kinds="b"),
-    "ensemble.prior_variance": Rule(least=0),
-    "stack.intercepts": Rule(("members",)),
-    "stack.slopes": Rule(("features", "members")),
-    "spread.slopes": Rule(("features",)),
-    "spread.shape.weights": NOT_NEGATIVE,
-    "spread.shape.scales": Rule((), least=1e-300, kinds="iuf"),
-    "row_log_noise": Rule(("rows",), least=-300, most=300),
-    "features": Rule(finite=False),
-    "unseen_scale": Rule(("modes + 1",), least=0),
-    "likelihood.noise_variance": NOT_NEGATIVE,
-    "likelihood.size": Rule((), kinds="iuf", finite=False),
-    "likelihood.highest": Rule((), kinds="iuf", finite=False),
-    "likelihood.ignorance": Rule((), kinds="iuf", finite=False),
-    "likelihood.classes": Rule(("classes",)),
-    "likelihood.thresholds": Rule(("thresholds",)),
-    "support.indices": Rule(("entries", "modes"), kinds="i"),
-    "correction.neighbourhood.indices": Rule(("neighbours", "modes"), kinds="i"),
-    "correction.neighbourhood.errors": Rule(("neighbours",)),
-    **{
-        f"{part}.standard.{end}": Rule(("features",), finite=end in ("centre", "scale"))
-        for part in ("stack", "spread")
-        for end in ("centre", "scale", "lowest", "highest")
-    },
-}
-"""What the arrays keep to; a field that is not listed has its type, and finite numbers."""
-_RULES_OF_NETWORK = {
-    "ensemble.network.input_weights": Rule(("members", "modes", "width", "hidden")),
-    "ensemble.network.bias": Rule(("members", "hidden")),
-    "ensemble.network.heads": Rule(("members", 2, "hidden")),
-}
-
-
-def validate(fitted: FittedVAECP, shape: tuple[int, ...]) -> None:
-    """Raise a ValueError if a field does not fit the others, or a tensor of this shape."""
-    check_fields(fitted, shape, _RULES)
-    ensemble, mixture = fitted.ensemble, fitted.spread.shape
-    if ensemble.network:
-        check_fields(fitted, shape, _RULES | _RULES_OF_NETWORK)
-    if ensemble.ranks.max() > ensemble.mean[0].shape[-1]:
-        raise ValueError("ensemble.ranks are larger than the rows are wide")
-    prior = ensemble.prior_variance.shape  # of no components, where every rank is 0
-    if prior[:2] != (len(ensemble), len(shape)) or prior[2:] < (ensemble.ranks.max(),):
-        raise ValueError(f"ensemble.prior_variance has shape {prior}, too small for the others")
-    for name, features in (("stack", fitted.stack.standard), ("spread", fitted.spread.standard)):
-        if not (features.scale > 0).all() or not (features.lowest <= features.highest).all():
-            raise ValueError(
-                f"{name}.standard has scales or ends that are not finite or not in order"
-            )
-    if len(mixture.weights) != len(mixture.scales) or abs(sum(mixture.weights) - 1) > 1e-9:
-        raise ValueError("spread.shape.weights do not sum to 1, or are not one per scale")
-    check_modes("smoothed", fitted.smoothed, len(shape))
-    if tuple(map(len, fitted.features)) != shape or any(t.ndim != 2 for t in fitted.features):
-        raise ValueError("features have not one line per row")
-    fitted.likelihood.validate()
-    near = fitted.correction.neighbourhood if fitted.correction else None
-    for name, place in (("support", fitted.support), ("correction.neighbourhood", near)):
-        if place is not None:
-            if place.shape != shape:
-                raise ValueError(f"{name}.shape is {place.shape}, and not {shape}")
-            check_indices(f"{name}.indices", place.indices, shape)
-    check_modes("support.ordered", fitted.support.ordered, len(shape))
-    if len(fitted.spread.slopes) != len(fitted.support.names):
-        raise ValueError(f"spread.slopes are not one for each of {fitted.support.names}")
-    if near is not None and fitted.correction is not None:
-        check_modes("correction.neighbourhood.modes", near.modes, len(shape))
-        if fitted.correction.weights.shape != (len(HALF_WIDTHS) * len(near.modes),):
-            raise ValueError("correction.weights are not one for each width and mode")
+def _transforms(likelihood: Likelihood) -> bool:
+    """Whether values are something else than the latent numbers that members predict."""
+    return type(likelihood).in_own_units is not Gaussian.in_own_units

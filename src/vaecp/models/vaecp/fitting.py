@@ -10,8 +10,9 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.data.order import ordered_modes
+from vaecp.errors import ObservationError
 from vaecp.models.fitted import Diagnostics, FitResult
-from vaecp.models.vaecp.holdouts import Fold, folds_for
+from vaecp.models.vaecp.holdouts import Fold, cut_further, folds_for
 from vaecp.models.vaecp.judging import Trained, judged
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
@@ -57,9 +58,15 @@ class Plan:
 
     observations: Observations
     folds: tuple[Fold, ...]
+    cut: Fold | None  # exact values that are taken for limited, where others have limits
     ordered: tuple[bool, ...]
     chains: tuple[Chain | None, ...]
     seed: int
+
+    @property
+    def all_folds(self) -> tuple[Fold, ...]:
+        """All that members train on; the cut one is the last."""
+        return self.folds if self.cut is None else (*self.folds, self.cut)
 
 
 def choose(
@@ -67,8 +74,17 @@ def choose(
 ) -> tuple[type[Likelihood], str]:
     """Return the likelihood of that name; of "auto", the plausible one that predicts best."""
     if name != "auto":
-        return find(name), "it was asked for"
+        kind = find(name)
+        if observations.limits is not None and not kind.takes_limits():
+            raise ObservationError(
+                f"likelihood is {name!r}, but {kind.words} cannot have limits such as <0.5: use "
+                "'gaussian', or 'log-normal' for amounts; or leave the limits out."
+            )
+        return kind, "it was asked for"
     found = plausible(observations.values)
+    if observations.limits is not None:
+        names = tuple(each for each in found.names if find(each).takes_limits())
+        found = replace(found, names=names or ("gaussian",))
     if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
         return find(found.names[0]), found.why
     random = np.random.default_rng(0)
@@ -94,7 +110,7 @@ def _score(
         recipe=Recipe(network=False),
         likelihood=likelihood,
     )
-    scaled = train.with_values(scaling.apply(train.values, train.indices))
+    scaled = train.scaled(scaling)
     fitted = fit(scaled, quick, np.random.default_rng(0)).fitted
     prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)
     return float(np.mean(np.maximum(prediction.log_density(held_out.values), -50.0)))
@@ -111,7 +127,8 @@ def plan(observations: Observations, settings: Settings, random: np.random.Gener
         Chain.through(labels, len(labels)) if has_order and settings.smooth else None
         for has_order, labels in zip(ordered, observations.labels, strict=True)
     )
-    return Plan(observations, folds, ordered, chains, seed)
+    cut = cut_further(observations) if folds else None
+    return Plan(observations, folds, cut, ordered, chains, seed)
 
 
 def fit(
@@ -125,9 +142,18 @@ def fit(
     trained, histories, likelihood = [], [], settings.likelihood
     chosen: list[Candidate] = []
     wants_network = settings.recipe.network
+    if wants_network and observations.limits is not None:
+        raise ObservationError(
+            "recipe trains members with a network, which cannot use limits such as <0.5: leave the "
+            "recipe out, or the limits."
+        )
     if settings.recipe.sweeps:
         workshop = Workshop(
-            planned.observations, planned.folds, planned.chains, settings.likelihood, planned.seed
+            planned.observations,
+            planned.all_folds,
+            planned.chains,
+            settings.likelihood,
+            planned.seed,
         )
         workshop.on_sweeps = on_progress or workshop.on_sweeps
         chosen = choose_members(workshop, settings.effort, settings.rank, settings.n_members)
@@ -154,6 +180,7 @@ def fit(
         neighbours=settings.neighbours,
         calibrate=settings.recipe.calibrate,
         random=random,
+        cut=planned.cut,
     )
     chose: dict[str, Any] = {
         "rank": int(fitted.ensemble.ranks[fitted.main]),
@@ -179,7 +206,7 @@ def _by_sweeps(workshop: Workshop, candidate: Candidate) -> Trained:
 def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate]) -> bool:
     """Whether members with a network may add something: others gain by being averaged."""
     n_entries = len(planned.observations)
-    if not settings.likelihood.has_gradients:
+    if not settings.likelihood.has_gradients or planned.observations.limits is not None:
         return False
     if not planned.folds or n_entries > MOST_FOR_NETWORK:
         return False
@@ -188,7 +215,7 @@ def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate])
     if settings.effort is EFFORTS["thorough"]:
         return True
     many = n_entries >= LEAST_FOR_NETWORK
-    return many and average_gain(chosen, planned.folds) > 4 * WORTH
+    return many and average_gain(chosen, planned.all_folds) > 4 * WORTH
 
 
 def _history_of_sweeps(histories: Sequence[tuple]) -> dict[str, np.ndarray]:

@@ -6,11 +6,12 @@ held out at random would mislead: they have neighbours on all sides, and gaps ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vaecp.data.gaps import GapPattern, held_out_by
+from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
 from vaecp.data.order import fibre_keys
 from vaecp.data.support import Support
@@ -34,6 +35,10 @@ LEAST_ROWS, MANY_ROWS = 12, 40
 N_GAPS = 4_000
 LEAST_DENSITY = 0.005
 """Where fewer cells are observed, nearly every cell is a gap, and asked cells lie as observed ones."""
+
+SHARES_TO_CUT = (0.02, 0.3)
+KIND_OF_LIMITS = 1_000
+"""A number that no pattern of gaps has."""
 
 ALWAYS = 0.03
 """Every kind of gap counts at least so much, so that something is known of all."""
@@ -104,6 +109,42 @@ def cold_rows(observations: Observations) -> dict[GapPattern, float]:
             share = float(np.clip(0.3 * empty, COLD, MOST_STRUCTURED))
             found[GapPattern("slabs", (mode,), share * limit)] = max(empty, ALWAYS)
     return found
+
+
+def cut_further(observations: Observations) -> Fold | None:
+    """Hold out exact values next to the limits of others, by moving these limits in.
+
+    As large a share of the exact values as that of all values which has limits lies beyond the
+    moved ones; in training only that is known of them.
+    """
+    limits = observations.limits
+    if limits is None or len(observations) < LEAST:
+        return None
+    values, n_all = observations.values, len(observations) + len(limits)
+    lower, upper = limits.lower.copy(), limits.upper.copy()
+    lowest, highest = -np.inf, np.inf
+    above, below = np.isinf(limits.upper), np.isinf(limits.lower)
+    if above.any():
+        highest = float(np.quantile(values, 1 - np.clip(above.sum() / n_all, *SHARES_TO_CUT)))
+        lower[above] = np.minimum(lower[above], highest)
+    if below.any():
+        lowest = float(np.quantile(values, np.clip(below.sum() / n_all, *SHARES_TO_CUT)))
+        upper[below] = np.maximum(upper[below], lowest)
+    cut = (values > highest) | (values < lowest)
+    if not LEAST <= cut.sum() < len(values):
+        return None
+    held_out = observations.take(cut)
+    moved = Limits(
+        held_out.indices,
+        np.where(held_out.values > highest, highest, -np.inf),
+        np.where(held_out.values > highest, np.inf, lowest),
+    )
+    train = replace(
+        observations.take(~cut), limits=replace(limits, lower=lower, upper=upper).joined(moved)
+    )
+    kind = np.full(len(held_out), KIND_OF_LIMITS)
+    importance = np.full(len(held_out), len(limits) / len(held_out))
+    return Fold(train, held_out, importance, kind)
 
 
 def patterns_to_hold_out(

@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vaecp.data.labels import UNSEEN
+from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
+from vaecp.data.prediction import Prediction
 from vaecp.data.support import Support
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.likelihoods import Likelihood
+from vaecp.models.vaecp.limited import LimitedCells
 from vaecp.models.vaecp.members import Ensemble, Member
 from vaecp.models.vaecp.neighbours import Correction, Neighbourhood, weights_of
-from vaecp.models.vaecp.spread import Spread, learn_spread
+from vaecp.models.vaecp.spread import Spread, learn_spread, noise_of_rows
 from vaecp.models.vaecp.stacking import Stack, learn_stack
 
 N_PARTS = 5
@@ -23,8 +26,6 @@ LEAST_WEIGHT = 0.03
 REACH = 1.0
 """Predictions may leave the range of the observed values by this share of its width."""
 
-NOISE_ROUNDS = 5
-MAX_ENTRIES_FOR_NOISE = 200_000
 MAX_ENTRIES_FOR_NEIGHBOURS = 20_000_000
 MAX_FOR_CALIBRATION = 3_000
 MAX_LATENT = 30.0
@@ -66,7 +67,7 @@ class Judgement:
         for number, fold in enumerate(folds):
             ensemble = Ensemble.of(
                 [each.by_fold[number] for each in trained],
-                *_range_of(fold.train.values, likelihood),
+                *_range_of(fold.train, likelihood),
             )
             support = whole.among(fold.train.indices)
             features.append(support.features(fold.held_out.indices))
@@ -150,6 +151,7 @@ def judged(
     neighbours: bool,
     calibrate: bool,
     random: np.random.Generator,
+    cut: Fold | None = None,
 ) -> FittedVAECP:
     """Blend members, correct by neighbours, and learn how large errors are."""
     support = Support.of(observations.indices, observations.shape, ordered)
@@ -163,7 +165,7 @@ def judged(
             trained = [each for each, stays in zip(trained, kept, strict=True) if stays]
             judgement = judgement.only(kept)
             stack = judgement.stack()
-    bounds = _range_of(observations.values, likelihood)
+    bounds = _range_of(observations, likelihood)
     ensemble = Ensemble.of([each.final for each in trained], *bounds)
     fitted = FittedVAECP(
         ensemble,
@@ -176,11 +178,14 @@ def judged(
         None,
         likelihood,
         observations.feature_tables,
+        None,
     )
     if not likelihood.has_residuals:
         return fitted if judgement is None or not calibrate else _calibrated(fitted, judgement)
     if judgement is not None:
         fitted = _with_errors(fitted, judgement, observations, ordered, neighbours, calibrate)
+    if observations.limits is not None:
+        fitted = _with_limits(fitted, observations.limits, cut, trained)
     return with_unseen_labels(fitted, observations, random) if calibrate else fitted
 
 
@@ -259,28 +264,32 @@ def _residuals(
     return entries.values - np.sum(weights * ensemble.moments(entries.indices).mean, axis=1)
 
 
-def noise_of_rows(
-    residuals: np.ndarray, train: Observations, prior_entries: int
-) -> tuple[np.ndarray, ...]:
-    """Learn how much noisier the entries of each row are, as logarithms, per mode (rows + 1,).
-
-    Residuals are ratios to what is usual; so many expected ones are added to every row.
-    """
-    if len(train) > MAX_ENTRIES_FOR_NOISE:
-        kept = np.linspace(0, len(train) - 1, MAX_ENTRIES_FOR_NOISE).astype(int)
-        residuals, train = residuals[kept], train.take(kept)
-    size = np.abs(residuals)
-    usual = max(float(size.mean()), 1e-300)
-    prior = max(prior_entries, 8)
-    tables = [np.zeros(n_rows + 1) for n_rows in train.shape]
-    for _ in range(NOISE_ROUNDS):
-        for mode, table in enumerate(tables):
-            rows = train.indices[:, mode]
-            others = sum(t[train.indices[:, m]] for m, t in enumerate(tables) if m != mode)
-            found = np.bincount(rows, size * np.exp(-others) / usual, minlength=len(table))
-            counts = np.bincount(rows, minlength=len(table))
-            table[:] = np.log((found + prior) / (counts + prior))
-    return tuple(tables)
+def _with_limits(
+    fitted: FittedVAECP, limits: Limits, cut: Fold | None, trained: Sequence[Trained]
+) -> FittedVAECP:
+    """Keep the limits, and learn from values that were taken for limited how far beyond they lie."""
+    support = fitted.support
+    cells = LimitedCells.plain(limits, support.shape, len(support.names))
+    if cut is None or cut.train.limits is None:
+        return replace(fitted, limited=cells)
+    bounds = _range_of(cut.train, fitted.likelihood)
+    seen = replace(
+        fitted,
+        ensemble=Ensemble.of([each.by_fold[-1] for each in trained], *bounds),
+        support=support.among(cut.train.indices),
+        correction=None,
+    )
+    moved = cut.train.limits  # those of the limits, then those of the values that were cut
+    ends = np.concatenate([limits.ends, cut.held_out.values])
+    excess = np.abs(ends - moved.ends)
+    exact = np.arange(len(ends)) >= len(limits)
+    kept = np.flatnonzero(moved.one_sided & (excess > 0))
+    moved = moved.take(kept)
+    mean, noise, ignorance = seen.blend(moved.indices)
+    plain = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), fitted.spread.shape)
+    features = seen.support.features(moved.indices)
+    learned = cells.learned(plain, moved, excess[kept], exact[kept], features)
+    return replace(fitted, limited=learned)
 
 
 def with_unseen_labels(
@@ -304,11 +313,14 @@ def with_unseen_labels(
     return replace(fitted, unseen_scale=np.array(scales))
 
 
-def _range_of(values: np.ndarray, likelihood: Likelihood) -> tuple[float, float]:
+def _range_of(entries: Observations, likelihood: Likelihood) -> tuple[float, float]:
     if not likelihood.has_residuals:
         return -MAX_LATENT, MAX_LATENT
-    low, high = float(values.min()), float(values.max())
-    return low - REACH * (high - low), high + REACH * (high - low)
+    low, high = float(entries.values.min()), float(entries.values.max())
+    room = REACH * (high - low)
+    if entries.limits is not None:
+        low, high = entries.limits.reach(low, high)
+    return low - room, high + room
 
 
 def _difficulty(means: np.ndarray, values: np.ndarray, kind: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ScaleMixture, fitted_mixture
+from vaecp.data.observations import Observations
 from vaecp.models.vaecp.standard_features import StandardFeatures
 
 MAX_ENTRIES = 10_000
@@ -26,6 +27,9 @@ CHI_SQUARE_MEDIAN = 0.455
 LEAST_TO_LEARN = 10
 ROUNDS = 3
 MAX_LOG = 12.0
+
+NOISE_ROUNDS = 5
+MAX_ENTRIES_FOR_NOISE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +98,27 @@ def _coefficients(
         return value, 0.5 * design.T @ (weights * (1 - surprise)) + prior * flat
 
     return optimize.minimize(loss, start, jac=True, method="L-BFGS-B").x
+
+
+def noise_of_rows(
+    residuals: np.ndarray, train: Observations, prior_entries: int
+) -> tuple[np.ndarray, ...]:
+    """Learn how much noisier the entries of each row are, as logarithms, per mode (rows + 1,).
+
+    Residuals are ratios to what is usual; so many expected ones are added to every row.
+    """
+    if len(train) > MAX_ENTRIES_FOR_NOISE:
+        kept = np.linspace(0, len(train) - 1, MAX_ENTRIES_FOR_NOISE).astype(int)
+        residuals, train = residuals[kept], train.take(kept)
+    size = np.abs(residuals)
+    usual = max(float(size.mean()), 1e-300)
+    prior = max(prior_entries, 8)
+    tables = [np.zeros(n_rows + 1) for n_rows in train.shape]
+    for _ in range(NOISE_ROUNDS):
+        for mode, table in enumerate(tables):
+            rows = train.indices[:, mode]
+            others = sum(t[train.indices[:, m]] for m, t in enumerate(tables) if m != mode)
+            found = np.bincount(rows, size * np.exp(-others) / usual, minlength=len(table))
+            counts = np.bincount(rows, minlength=len(table))
+            table[:] = np.log((found + prior) / (counts + prior))
+    return tuple(tables)

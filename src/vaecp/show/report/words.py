@@ -92,6 +92,17 @@ def _what(model: TensorEstimator, observations: Observations | None) -> str:
             if n_gaps
             else "was fitted to them, and there are no gaps."
         )
+        + _limits(observations)
+    )
+
+
+def _limits(observations: Observations) -> str:
+    """Say how many of the filled values are known to lie within limits."""
+    if observations.limits is None:
+        return ""
+    return (
+        f" Of {len(observations.limits):,} of these a limit was given (such as <0.5, or a saturated "
+        "detector): the model learned from it, and the filled values keep to it."
     )
 
 
@@ -151,7 +162,7 @@ def _doubts(observations: Observations, grid: Grid) -> list[str]:
     """Say what speaks against the filled values, beside the check on hidden entries."""
     if grid.given is None or not np.isnan(grid.given).any():
         return []
-    return hints_about_gaps(observations, grid.prediction.mean[np.isnan(grid.given)])
+    return hints_about_gaps(observations, grid.prediction.take(np.isnan(grid.given)))
 
 
 def _gaps(observations: Observations, check: HeldOutCheck | None, grid: Grid) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 
 from vaecp.data.error_shapes import ErrorShape
+from vaecp.data.limits import Limits
 from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import OwnUnits, Scaling
 from vaecp.errors import ObservationError
@@ -70,6 +71,17 @@ class Likelihood(ABC):
     def working(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Working:
         """Approximate the expected log-density, latent numbers being Normal(mean, variance)."""
 
+    def working_of_limits(
+        self, limits: Limits, mean: np.ndarray, variance: np.ndarray, share: float = 1.0
+    ) -> Working:
+        """Approximate the log-probability of values to lie between their limits."""
+        raise NotImplementedError(f"{self.name} values have no limits")
+
+    @classmethod
+    def takes_limits(cls) -> bool:
+        """Whether entries can be used of which only a range is known."""
+        return cls.working_of_limits is not Likelihood.working_of_limits
+
     def eager(self, values: np.ndarray, mean: np.ndarray, share: float) -> Working:
         """Return what fast sweeps fit, in which priors hold little back."""
         return self.working(values, mean, np.zeros_like(mean))
@@ -112,6 +124,10 @@ class Likelihood(ABC):
         self, mean: np.ndarray, noise: np.ndarray, ignorance: np.ndarray, shape: ErrorShape
     ) -> Prediction:
         """Return the distribution of values; `noise` and `ignorance` are variances."""
+
+    def in_own_units(self, prediction: Prediction) -> Prediction:
+        """Return what is said of values, of what is said of latent numbers; for those with limits."""
+        raise NotImplementedError(f"{self.name} values have no limits")
 
     def calibrated(
         self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray, importance: np.ndarray

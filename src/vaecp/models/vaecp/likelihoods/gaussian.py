@@ -9,9 +9,11 @@ import numpy as np
 
 from vaecp.data.error_shapes import ErrorShape
 from vaecp.data.families import Floor, Logarithm, LogOdds, Transform
+from vaecp.data.limits import Limits
 from vaecp.data.prediction import Prediction, TransformedPrediction
 from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working, refuse
+from vaecp.models.vaecp.likelihoods.tails import tail_derivatives
 
 if TYPE_CHECKING:
     from jax import Array
@@ -60,6 +62,13 @@ class Gaussian(Likelihood):
             values, np.full(len(values), 1 / max(share * self.noise_variance, LEAST_NOISE))
         )
 
+    def working_of_limits(
+        self, limits: Limits, mean: np.ndarray, variance: np.ndarray, share: float = 1.0
+    ) -> Working:
+        scale = np.sqrt(max(share * self.noise_variance, LEAST_NOISE) + variance)
+        slope, bend = tail_derivatives((limits.lower - mean) / scale, (limits.upper - mean) / scale)
+        return Working(mean + scale * slope / bend, bend / scale**2)
+
     def learned(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Self:
         noise = float(np.mean((values - mean) ** 2 + variance))
         return replace(self, noise_variance=max(noise, LEAST_NOISE))
@@ -71,7 +80,11 @@ class Gaussian(Likelihood):
     def predict(
         self, mean: np.ndarray, noise: np.ndarray, ignorance: np.ndarray, shape: ErrorShape
     ) -> Prediction:
-        return Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), shape)
+        return self.in_own_units(Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), shape))
+
+    def in_own_units(self, prediction: Prediction) -> Prediction:
+        """Undo the transform of the values, where there is one."""
+        return prediction
 
     def log_prob(self, outputs: tuple[Array, Array], values: Array) -> Array:
         import jax.numpy as jnp
@@ -139,11 +152,8 @@ class Transformed(Gaussian):
     def scaling(self, values: np.ndarray) -> Scaling:
         return OwnUnits.of(values, self.transform)
 
-    def predict(
-        self, mean: np.ndarray, noise: np.ndarray, ignorance: np.ndarray, shape: ErrorShape
-    ) -> Prediction:
-        inner = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), shape)
-        return TransformedPrediction.of(inner, self.transform)
+    def in_own_units(self, prediction: Prediction) -> Prediction:
+        return TransformedPrediction.of(prediction, self.transform)
 
 
 def _standardised(transform: Transform, values: np.ndarray) -> Transform:

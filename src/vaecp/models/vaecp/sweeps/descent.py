@@ -94,7 +94,7 @@ def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
     kept, history, origin = state, list(descent.history), state
     momentum, pushed, first = 0.5, False, True
     for _ in range(n_sweeps):
-        working = origin.likelihood.eager(solver.values, origin.mean, share)
+        working = _eager(solver, origin, share)
         tables = solver.sweep(origin.tables, working, learn_priors=False)
         proposal = _State.of(solver, tables, kept.likelihood, working)
         if proposal.loss > kept.loss and not first:
@@ -103,7 +103,7 @@ def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
             origin, momentum, pushed = kept, momentum / 2, False
             continue
         gain = 1 - proposal.loss / kept.loss if kept.loss > 0 else 0.0
-        likelihood = kept.likelihood.learned(solver.values, proposal.mean, 0 * proposal.mean)
+        likelihood = _learned(solver, kept.likelihood, proposal.mean)
         before, kept = kept, replace(proposal, likelihood=likelihood)
         if first:
             origin, first = kept, False
@@ -132,7 +132,7 @@ def settle(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
     for _ in range(n_sweeps):
         before = state
         state, _ = _swept(solver, state, learn_priors=True)
-        likelihood = state.likelihood.learned(solver.values, state.mean, state.variance)
+        likelihood = _learned(solver, state.likelihood, state.mean, state.variance)
         state = replace(state, likelihood=likelihood)
         history.append((float(np.sqrt(likelihood.noise)), state.loss))
         noise, noise_before = likelihood.noise, before.likelihood.noise
@@ -166,11 +166,51 @@ class _State:
             total = float(working.weights.sum())
             shift = float(working.weights @ (working.values - mean)) / total
             tables, mean = replace(tables, level=tables.level + shift), mean + shift
-        loss = float(np.mean(likelihood.losses(solver.values, mean, np.zeros_like(mean))))
-        return cls(tables, likelihood, mean, variance, loss + 1e-12)
+        return cls(tables, likelihood, mean, variance, _loss(solver, likelihood, mean) + 1e-12)
 
 
 def _swept(solver: Solver, state: _State, *, learn_priors: bool) -> tuple[_State, Working]:
-    working = state.likelihood.working(solver.values, state.mean, state.variance)
+    working = _working(solver, state)
     tables = solver.sweep(state.tables, working, learn_priors=learn_priors)
     return _State.of(solver, tables, state.likelihood, working), working
+
+
+def _working(solver: Solver, state: _State) -> Working:
+    n_exact = len(solver.values)
+    mean, variance = state.mean, state.variance
+    exact = state.likelihood.working(solver.values, mean[:n_exact], variance[:n_exact])
+    if solver.limits is None:
+        return exact
+    limited = state.likelihood.working_of_limits(solver.limits, mean[n_exact:], variance[n_exact:])
+    return _joined(exact, limited)
+
+
+def _eager(solver: Solver, state: _State, share: float) -> Working:
+    n_exact = len(solver.values)
+    exact = state.likelihood.eager(solver.values, state.mean[:n_exact], share)
+    if solver.limits is None:
+        return exact
+    beyond = state.mean[n_exact:]
+    limited = state.likelihood.working_of_limits(solver.limits, beyond, 0 * beyond, share)
+    return _joined(exact, limited)
+
+
+def _joined(exact: Working, limited: Working) -> Working:
+    return Working(*(np.concatenate(parts) for parts in zip(exact, limited, strict=True)))
+
+
+def _learned(
+    solver: Solver, likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray | None = None
+) -> Likelihood:
+    """Learn from exact values: limits say little about the noise."""
+    n_exact = len(solver.values)
+    variance = np.zeros_like(mean) if variance is None else variance
+    return likelihood.learned(solver.values, mean[:n_exact], variance[:n_exact])
+
+
+def _loss(solver: Solver, likelihood: Likelihood, mean: np.ndarray) -> float:
+    """Mean loss; of an entry with limits, that of the nearest value within them."""
+    n_exact, values = len(solver.values), solver.values
+    if solver.limits is not None:
+        values = np.concatenate([values, solver.limits.nearest(mean[n_exact:])])
+    return float(np.mean(likelihood.losses(values, mean, np.zeros_like(mean))))

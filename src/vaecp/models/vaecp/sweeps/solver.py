@@ -52,7 +52,7 @@ class Solver:
 
     Parameters
     ----------
-    observations : the entries.
+    observations : the entries; those of which only limits are known come last.
     rank : number of components; 0 leaves the effects.
     chains : per mode the path of an ordered one, else None.
     links : per mode the features of its rows, else None; no links at all by default.
@@ -71,12 +71,13 @@ class Solver:
         self.n_modes, self.width = len(shape), rank + len(shape)
         self.full = rank <= MAX_FULL
         self.offsets = np.concatenate([[0], np.cumsum(shape)])
-        self.ids = observations.indices + self.offsets[:-1].astype(np.int32)
+        indices, self.limits = observations.known, observations.limits
+        self.ids = indices + self.offsets[:-1].astype(np.int32)
         self.values = np.asarray(observations.values, dtype=np.float64)
         self.triangle = np.tril_indices(self.width)
         self._orders, self._starts = [], []
         for mode, n_rows in enumerate(shape):
-            rows = observations.indices[:, mode]
+            rows = indices[:, mode]
             order = np.argsort(rows, kind="stable")
             self._orders.append(order)
             self._starts.append(np.searchsorted(rows[order], np.arange(n_rows + 1)))

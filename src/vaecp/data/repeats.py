@@ -1,0 +1,32 @@
+"""Entries that are listed more than once, where that is not allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vaecp.data.cells import distinct_cells
+from vaecp.data.labels import Place
+from vaecp.errors import ObservationError
+
+if TYPE_CHECKING:
+    from vaecp.data.observations import Observations
+
+
+def refuse_repeated(observations: Observations, place: Place) -> None:
+    """Name two places with the same entry, if there are any; those of limits come last."""
+    indices = observations.known
+    first, group = distinct_cells(indices, observations.shape)
+    if len(first) == len(indices):
+        return
+    second = int(np.setdiff1d(np.arange(len(indices)), first)[0])
+    names = ", ".join(
+        f"{name}={observations.labels[mode][indices[second, mode]]!s}"
+        for mode, name in enumerate(observations.mode_names)
+    )
+    raise ObservationError(
+        f"the entry at {names} is listed more than once ({place(int(first[group[second]]))} and "
+        f"{place(second)}): name a column that tells them apart as a further mode, or pass "
+        '--duplicates mean or keep (duplicates="mean" or "keep").'
+    )
