@@ -119,7 +119,7 @@ class LimitedCells:
     def _unknown(self, features: np.ndarray) -> np.ndarray:
         """Return the variance of the logarithm because of fibres without an exact entry."""
         fibres = features[:, len(self.shape) : 2 * len(self.shape)]
-        return UNKNOWN_LOG_STD**2 * (fibres <= 0).any(axis=1)
+        return np.where((fibres <= 0).any(axis=1), UNKNOWN_LOG_STD**2, 0.0)
 
     def _found(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the entries have limits, and the places of these."""
