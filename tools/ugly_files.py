@@ -85,6 +85,7 @@ def readable() -> dict[str, str | bytes]:
         "named-months": text(with_days("31 Jan 2024", "01 Feb 2024")),
         "times": text(with_days("2024-01-31 00:00", "2024-02-01T00:00:00")),
         "time-zone": text(with_days("2024-01-31T02:00+02:00", "2024-02-01T02:00+02:00")),
+        "units-row": text([("", "", "EUR"), *ROWS]),
         "limits": text(with_values("1234.5", "<0.5", "2.5", "93.25")),
         "limit-columns": text(
             [(*row, *end) for row, end in zip(ROWS, LIMITS, strict=True)],
@@ -118,6 +119,7 @@ def refused() -> dict[str, str | bytes]:
             ("city", "note", "day", "price"),
         ),
         "wide-dates": text(wide, ("city", "2024-01-31", "2024-02-01")),
+        "wide-units": text([(*row, "7") for row in wide], ("city", "250 nm", "260 nm", "270 nm")),
         "wide-numbers": text(wide, ("city", "250", "260")),
         "matrix": "1234.5,0.5,7\n2.5,93.25,6\n",
         "names-or-data": text([("a", "x", "1"), ("b", "y", "2")], ("country", "year", "2020")),

@@ -95,3 +95,13 @@ def test_filled_values_beyond_the_observed_range_are_counted():
     (hint,) = hints_about_gaps(data, filled([5.1, 9.5, 0.0]))
     assert "2 of 3 filled values lie outside the range of the observed ones (1 to 5)" in hint
     assert "the farthest at 9.5" in hint
+
+
+def test_a_mode_that_only_describes_another_one_is_noticed():
+    wells, contents = np.repeat(np.arange(6), 4), np.repeat([0, 1, 2, 0, 1, 2], 4)
+    indices = np.column_stack([wells, contents, np.tile(np.arange(4), 6)])
+    data = Observations(indices, np.arange(24.0), (6, 3, 4), ("well", "content", "time"))
+    (hint,) = hints_about(data)
+    assert "Every label of 'well' has only one label of 'content'" in hint
+    crossed = Observations.from_array(np.arange(24.0).reshape(2, 3, 4))
+    assert hints_about(crossed) == []

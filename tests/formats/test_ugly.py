@@ -35,6 +35,7 @@ SAID = {
     "dotted-dates": "'day': 31.01.2024 is read as 31 January 2024",
     "american-dates": "'day': 1/31/2024 is read as 31 January 2024",
     "time-zone": "converted to UTC",
+    "units-row": "Left out line 2, which holds units .EUR",
     "limits": "1 value is known only by a limit: .* taken to be 0 or more, as all values are",
     "limit-columns": "1 value is known only by a limit",
 }
@@ -103,6 +104,11 @@ REFUSED = {
         [2.5, 93.25, 1234.5],
     ),
     "wide-dates": ("are called by dates.*--wide date", {"wide": "day"}, [2.5, 93.25, 1234.5]),
+    "wide-units": (
+        "'250 nm', '260 nm', '270 nm' ... are called by numbers with a unit.*--wide time",
+        {"wide": "nm"},
+        [2.5, 93.25, 7.0, 1234.5, 7.0],
+    ),
     "wide-numbers": ("are called by numbers.*--wide wave", {"wide": "nm"}, [2.5, 93.25, 1234.5]),
     "matrix": (
         "holds numbers only: .*--no-header --wide column if all hold values",
@@ -210,3 +216,9 @@ def test_a_limit_is_known_of_an_entry_without_a_value(name):
 
 def test_a_limit_that_means_missing_is_a_gap():
     assert read(FOLDER / "limits.csv", missing=["<0.5"]).limits is None
+
+
+def test_units_in_the_header_are_no_part_of_the_labels():
+    observations = read(FOLDER / "wide-units.csv", wide="wavelength")
+    assert observations.labels[1].tolist() == [250, 260, 270]
+    assert "'wavelength': the column '250 nm' is read as 250." in observations.notes

@@ -35,6 +35,7 @@ def hints_about(observations: Observations) -> list[str]:
     ]
     for name, labels in zip(observations.mode_names, observations.labels, strict=True):
         found.append(_alike_hint(labels, name))
+    found.append(_describing_hint(observations))
     return [hint for hint in found if hint is not None]
 
 
@@ -97,6 +98,26 @@ def _alike_hint(labels: np.ndarray, name: str) -> str | None:
         f"{name!r} has the labels {' and '.join(map(repr, groups[0]))}{others}, which count as "
         "different: write them alike if they mean the same."
     )
+
+
+def _describing_hint(observations: Observations) -> str | None:
+    """Find a mode whose label follows from that of another one, and so adds nothing but gaps."""
+    shape, names = observations.shape, observations.mode_names
+    if len(shape) < 3 or len(observations) > MOST_ENTRIES:
+        return None
+    indices = observations.indices.astype(np.int64)
+    for other in range(len(shape)):
+        for mode in range(len(shape)):
+            if mode == other or not 1 < shape[mode] <= shape[other] < len(observations):
+                continue
+            pairs = np.unique(indices[:, other] * shape[mode] + indices[:, mode])
+            if len(pairs) == len(np.unique(pairs // shape[mode])):
+                return (
+                    f"Every label of {names[other]!r} has only one label of {names[mode]!r}: if "
+                    f"{names[mode]!r} only describes {names[other]!r}, name the other label columns "
+                    "with --modes; else most of the tensor is gaps."
+                )
+    return None
 
 
 def _simplified(label: str) -> str:

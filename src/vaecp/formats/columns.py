@@ -14,11 +14,13 @@ from vaecp.formats.raw import RawTable
 from vaecp.formats.text.dates import is_date
 from vaecp.formats.text.numbers import gaps_among
 from vaecp.formats.text.sniffing import SEPARATORS
-from vaecp.formats.text.written import is_number, is_value
+from vaecp.formats.text.units import without_units
+from vaecp.formats.text.written import is_number, is_value, taken_apart
 
 FIRST = "row"
 """What a first column of labels without a name is called."""
 
+FEWEST_WITH_UNIT = 3
 MOST_NAMES = 20
 """How many columns a message names."""
 
@@ -36,6 +38,7 @@ class Columns:
     wide : the mode whose labels are the header, or None.
     notes : what was decided, in sentences.
     lower, upper : the columns of limits of unknown values, or None.
+    header_labels : the labels of `wide`, without a unit that all of them have.
     """
 
     frame: pd.DataFrame
@@ -46,6 +49,7 @@ class Columns:
     notes: tuple[str, ...] = ()
     lower: str | None = None
     upper: str | None = None
+    header_labels: tuple[str, ...] = ()
 
 
 LIMITS = ("lower", "upper")
@@ -54,6 +58,7 @@ LIMITS = ("lower", "upper")
 def choose_columns(raw: RawTable, request: Request) -> Columns:
     """Tell labels from values by what was asked for, else by place and contents."""
     frame, notes = _without_repeated_header(raw.frame, raw)
+    frame, notes = without_units(frame, raw, notes)
     names = [str(name) for name in frame.columns if name != ""]
     if not names:
         raise FormatError("has no column with a name: name the columns in the first line.")
@@ -108,9 +113,26 @@ def named(names: Sequence[str]) -> str:
     return ", ".join(shown) + (" ..." if len(names) > MOST_NAMES else "")
 
 
-def is_quantity(name: str) -> bool:
-    """Whether the name of a column is a number or a date, and so a label of a mode."""
-    return is_number(name) or is_date(name)
+def quantities(names: Sequence[str]) -> dict[str, str]:
+    """Return the names that are numbers or dates, and so labels of a mode, and these labels.
+
+    Numbers may have a unit, if several have the same one: "0 min", "10 min", "20 min".
+
+    Examples
+    --------
+    >>> quantities(["Well", "0 min", "10 min", "20 min"])
+    {'0 min': '0', '10 min': '10', '20 min': '20'}
+    """
+    found = {name: name for name in names if is_number(name) or is_date(name)}
+    if found:
+        return found
+    units: dict[str, dict[str, str]] = {}
+    for name in names:
+        number = taken_apart(name)
+        if number is not None and number.after and not number.before:
+            units.setdefault(number.after, {})[name] = number.minus + number.digits
+    most = max(units.values(), key=len, default={})
+    return most if len(most) >= FEWEST_WITH_UNIT else {}
 
 
 def _refuse_remarks(frame: pd.DataFrame, modes: Sequence[str]) -> None:
@@ -193,9 +215,11 @@ def _without_repeated_header(frame: Any, raw: RawTable) -> tuple[pd.DataFrame, l
 
 def _refuse_wide_layout(names: Sequence[str], request: Request) -> None:
     """Two or more columns called by numbers or dates are labels of a mode, not modes themselves."""
-    labels = [name for name in names if is_quantity(name)]
+    labels = list(quantities(names))
     if request.modes is None and len(labels) > 1:
         kind, mode = ("dates", "date") if is_date(labels[0]) else ("numbers", "wavelength")
+        if not (is_date(labels[0]) or is_number(labels[0])):
+            kind, mode = "numbers with a unit", "time"
         raise FormatError(
             f"the columns {', '.join(map(repr, labels[:3]))} ... are called by {kind}, as in one "
             f'row per sample and one column per {mode}: pass --wide {mode} (wide="{mode}") to read '
@@ -206,7 +230,8 @@ def _refuse_wide_layout(names: Sequence[str], request: Request) -> None:
 def _wide(frame: pd.DataFrame, names: Sequence[str], request: Request, notes: list[str]) -> Columns:
     """Take the header as labels of a mode."""
     name, value = str(request.wide), request.value or "value"
-    modes = request.modes or tuple(each for each in names if not is_quantity(each))
+    labels = quantities([each for each in names if each not in (request.modes or ())])
+    modes = request.modes or tuple(each for each in names if each not in labels)
     header = tuple(each for each in names if each not in modes)
     if not header or name in (*modes, value) or value in modes:
         raise FormatError(
@@ -216,7 +241,11 @@ def _wide(frame: pd.DataFrame, names: Sequence[str], request: Request, notes: li
         )
     if not modes:
         notes = [*notes, f"No column holds labels: the rows are numbered from 1, as {FIRST!r}."]
-    return Columns(frame, modes, header, value, name, tuple(notes))
+    shown = next((each for each in header if labels.get(each, each) != each), None)
+    if shown is not None:
+        notes = [*notes, f"{name!r}: the column {shown!r} is read as {labels[shown]}."]
+    labelled = tuple(labels.get(each, each) for each in header)
+    return Columns(frame, modes, header, value, name, tuple(notes), header_labels=labelled)
 
 
 def _value_column(

@@ -45,7 +45,7 @@ def entries_of(raw: RawTable, columns: Columns, request: Request) -> Opened:
     ] or [_counted(len(frame))]
     header = None
     if columns.wide is not None:
-        names = np.array(columns.values, dtype=object)
+        names = np.array(columns.header_labels, dtype=object)
         header = _mode(names, columns.wide, True, signs, request, lambda n: f"column {names[n]}")
     every = [*modes, header] if header is not None else modes
     _check_dates(every, request)

@@ -253,7 +253,8 @@ def _no_number(text: str, name: str, place: str) -> FormatError:
     shown = text if len(text) <= 40 else f"{text[:40]}..."
     return FormatError(
         f"column {name!r} has {shown!r} in {place}: values must be numbers, and empty where "
-        f"unknown; if it means unknown, pass --missing '{shown}' (missing=[{shown!r}])."
+        f"unknown; if it means unknown, pass --missing '{shown}' (missing=[{shown!r}]); if it means "
+        "too large or too small, write the limit, such as >1000."
     )
 
 
