@@ -58,10 +58,10 @@ def test_members_of_several_ranks_keep_the_means_that_sweeps_gave_them(sweeps, e
 
 
 def test_moments_are_those_of_draws(ensemble):
-    ids, random = ensemble.ids_of(CELLS[::7]), np.random.default_rng(0)
-    found = ensemble.moments(CELLS[::7])
+    cells, random = CELLS[::7], np.random.default_rng(0)
+    found = ensemble.moments(cells)
     for member in range(len(ensemble)):
-        draws = np.stack([ensemble.draw(member, ids, random) for _ in range(2000)])
+        draws = np.stack([ensemble.draw(member, cells, random) for _ in range(2000)])
         spread = np.sqrt(found.variance[:, member])
         assert (np.abs(draws.mean(axis=0) - found.mean[:, member]) < 0.15 * spread + 1e-6).all()
         np.testing.assert_allclose(draws.std(axis=0), spread, rtol=0.2, atol=1e-6)
@@ -111,7 +111,7 @@ def test_draws_of_a_smooth_mode_move_together(members):
         level=0.0,
     )
     ensemble, random = Ensemble.of([chain], -100.0, 100.0), np.random.default_rng(0)
-    along = ensemble.ids_of(np.array([[0, row, 0] for row in range(SHAPE[1])]))
+    along = np.array([[0, row, 0] for row in range(SHAPE[1])])
     draws = np.stack([ensemble.draw(0, along, random) for _ in range(4000)])
     np.testing.assert_allclose(draws.std(axis=0), 1.0, rtol=0.05)
     found = [np.corrcoef(draws[:, row], draws[:, row + 1])[0, 1] for row in range(SHAPE[1] - 1)]
@@ -125,7 +125,7 @@ def test_means_stay_within_the_stated_range(members):
     means = narrow.moments(CELLS).mean
     assert means.min() == -0.2
     assert means.max() == 0.3
-    draws = narrow.draw(1, narrow.ids_of(CELLS), np.random.default_rng(0))
+    draws = narrow.draw(1, CELLS, np.random.default_rng(0))
     assert -0.2 <= draws.min() <= draws.max() <= 0.3
 
 
@@ -170,7 +170,7 @@ def test_the_variance_of_a_network_is_that_of_draws_where_rows_are_nearly_known(
     ensemble = Ensemble.of([member], -100.0, 100.0)
     cells = CELLS[::11]
     found = ensemble.moments(cells)
-    draws = [ensemble.draw(0, ensemble.ids_of(cells), random) for _ in range(3000)]
+    draws = [ensemble.draw(0, cells, random) for _ in range(3000)]
     np.testing.assert_allclose(np.std(draws, axis=0), np.sqrt(found.variance[:, 0]), rtol=0.1)
 
 

@@ -165,8 +165,8 @@ def test_averaging_gains_where_members_err_independently(random):
         return Candidate(Kind(2), 0, (descent,), means, 0 * means, loss)
 
     apart = [candidate(values + random.normal(size=4000)) for _ in range(4)]
-    assert average_gain(apart, [fold]) == pytest.approx(np.log(4), abs=0.1)
-    assert average_gain([apart[0], apart[0]], [fold]) == pytest.approx(0, abs=1e-9)
+    assert average_gain(apart, [fold], GAUSSIAN) == pytest.approx(np.log(4), abs=0.1)
+    assert average_gain([apart[0], apart[0]], [fold], GAUSSIAN) == pytest.approx(0, abs=1e-9)
 
 
 def test_more_effort_never_means_less():

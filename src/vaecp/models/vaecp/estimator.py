@@ -37,7 +37,8 @@ class VAECP(TensorEstimator):
     - *Members of several kinds*: row effects alone, multilinear ones of several ranks, with rows
       that vary smoothly along ordered modes (wavelengths, times) or freely, and ones with a
       network. Multilinear members are trained by closed-form sweeps, in milliseconds to seconds;
-      members with a network by the reparameterised evidence bound.
+      members with a network by the reparameterised evidence bound. Members of three modes or more
+      may have effects of pairs of rows: what a sender has with one receiver, at any time.
     - *Held-out entries decide* which ranks, how long, how many. Some are held out of every kind of
       gap: scattered cells, whole fibres, blocks and rows, as the gaps of the tensor lie.
     - *Stacking*: how much a member counts at a cell depends on its support, which is how much is

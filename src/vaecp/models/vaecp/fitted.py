@@ -107,10 +107,9 @@ class FittedVAECP(Fitted):
         """Draw whole tensors: entries that share a row share its draw."""
         blend = Blend(self, indices)
         share = blend.weights.mean(axis=0)
-        ids = self.ensemble.ids_of(indices)
         noise = np.sqrt(blend.noise(self, indices))
         members = random.choice(len(share), size=n, p=share / share.sum())
-        joint = np.stack([self.ensemble.draw(int(member), ids, random) for member in members])
+        joint = np.stack([self.ensemble.draw(int(member), indices, random) for member in members])
         joint += noise * random.standard_normal(joint.shape)
         # Ensemble copula coupling: values from the calibrated distribution of each entry, in
         # the order of the joint draws, which know how entries vary together.
@@ -174,7 +173,11 @@ class FittedVAECP(Fitted):
         return replace(
             self,
             ensemble=replace(
-                ensemble, mean=mean, variance=variance, correlation=tables("correlation")
+                ensemble,
+                mean=mean,
+                variance=variance,
+                correlation=tables("correlation"),
+                pairs=ensemble.pairs and ensemble.pairs.moved(joining.places),
             ),
             row_log_noise=tuple(noise),
             features=tuple(
@@ -257,7 +260,8 @@ class FittedVAECP(Fitted):
 
     def as_cp(self) -> SumOfProducts | None:
         """The member that counts most, where it is all there is: its effects are components."""
-        if len(self.ensemble) > 1 or self.ensemble.network or self.correction is not None:
+        one = self.ensemble
+        if len(one) > 1 or one.network or one.pairs or self.correction is not None:
             return None
         factors = tuple(table[0, :-1].astype(np.float64) for table in self.ensemble.mean)
         return SumOfProducts(np.ones(factors[0].shape[1]), factors, float(self.ensemble.levels[0]))

@@ -31,6 +31,8 @@ from vaecp.models.vaecp.sweeps.chains import Chain
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
+MARGIN = 0.01
+"""By how much a mean log-score must be better to displace the likelihood that is preferred."""
 
 OnProgress = Callable[[int, int, str], None]
 """Told the steps done, how many there are about, and what is being done."""
@@ -94,7 +96,8 @@ def choose(
         each: _score(observations.take(train), observations.take(held_out), find(each), settings)
         for each in found.names
     }
-    best = max(scores, key=lambda each: scores[each])
+    doubt = {each: MARGIN * (each == found.names[0]) for each in scores}
+    best = max(scores, key=lambda each: scores[each] + doubt[each])
     told = ", ".join(f"{each} {score:.3f}" for each, score in scores.items())
     return find(best), f"{found.why}; mean log-score of held-out values: {told}"
 
@@ -215,7 +218,7 @@ def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate])
     if settings.effort is EFFORTS["thorough"]:
         return True
     many = n_entries >= LEAST_FOR_NETWORK
-    return many and average_gain(chosen, planned.all_folds) > 4 * WORTH
+    return many and average_gain(chosen, planned.all_folds, settings.likelihood) > 4 * WORTH
 
 
 def _history_of_sweeps(histories: Sequence[tuple]) -> dict[str, np.ndarray]:

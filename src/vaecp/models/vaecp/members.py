@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vaecp.models.vaecp.networks import Network, add_network
+from vaecp.models.vaecp.pairs import PairEffects
 from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.descent import Descent
 from vaecp.models.vaecp.sweeps.solver import Solver
@@ -40,6 +41,7 @@ class Member:
     noise : the noise variance.
     network : what the network adds, if there is one.
     multilinear : whether products of rows count; of the published decoder, they do not.
+    pairs : effects of two rows, if there are any.
     """
 
     mean: tuple[np.ndarray, ...]
@@ -51,6 +53,7 @@ class Member:
     noise: float
     network: Network | None = None
     multilinear: bool = True
+    pairs: PairEffects | None = None
 
 
 def member_of(solver: Solver, descent: Descent) -> Member:
@@ -82,6 +85,7 @@ def member_of(solver: Solver, descent: Descent) -> Member:
         tables.prior_variance[:, :rank].copy(),
         tables.level,
         descent.likelihood.noise,
+        pairs=tables.pairs and tables.pairs.in_use(),
     )
 
 
@@ -118,6 +122,7 @@ class Ensemble:
     prior_variance : (members, D, largest rank), padded with zeros.
     lowest, highest : predictions do not leave this range.
     network : arrays with a leading axis of members; empty where no member has a network.
+    pairs : effects of two rows, with a leading axis of members; None where no member has them.
     """
 
     mean: tuple[np.ndarray, ...]
@@ -131,6 +136,7 @@ class Ensemble:
     lowest: float
     highest: float
     network: dict[str, np.ndarray] = field(default_factory=dict)
+    pairs: PairEffects | None = None
 
     @classmethod
     def of(cls, members: Sequence[Member], lowest: float, highest: float) -> Ensemble:
@@ -157,6 +163,7 @@ class Ensemble:
             float(lowest),
             float(highest),
             Network.stacked([member.network for member in members], width),
+            PairEffects.stacked([member.pairs for member in members], len(members[0].mean)),
         )
 
     def __len__(self) -> int:
@@ -179,6 +186,7 @@ class Ensemble:
             multilinear=self.multilinear[kept],
             prior_variance=self.prior_variance[kept],
             network={name: array[kept] for name, array in self.network.items()},
+            pairs=self.pairs and self.pairs.only(kept),
         )
 
     def faded(self, kept: float) -> Ensemble:
@@ -221,10 +229,13 @@ class Ensemble:
 
         in_threads(work, [(m, f) for m in range(len(self)) for f in range(0, len(ids), CHUNK)])
         mean += self.levels[:, None]
+        if self.pairs is not None:
+            self.pairs.add_to(indices, mean, variance)
         return Moments(np.clip(mean, self.lowest, self.highest).T, variance.T, noise.T)
 
-    def draw(self, member: int, ids: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    def draw(self, member: int, indices: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Return the means of entries under one joint draw of all rows of a member."""
+        ids = self.ids_of(indices)
         drawn = []
         for table, variance, correlation in zip(
             self.mean, self.variance, self.correlation, strict=True
@@ -240,6 +251,8 @@ class Ensemble:
             loops.moments_of_entries(0, len(ids), ids, rows, rows**2, False, mean, variance)
         if self.network:
             add_network(self, member, ids, mean, rows=rows)
+        if self.pairs is not None:
+            mean += self.pairs.draw(member, indices, random)
         return np.clip(self.levels[member] + mean, self.lowest, self.highest)
 
     def ids_of(self, indices: np.ndarray) -> np.ndarray:

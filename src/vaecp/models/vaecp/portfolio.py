@@ -10,6 +10,7 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.likelihoods import Likelihood
+from vaecp.models.vaecp.pair_search import with_pairs
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.descent import (
     Descent,
@@ -36,6 +37,8 @@ MOST_FOR_EAGER = 0.5
 NEAR = 0.1
 """Kinds whose squared error is larger by less than this share are worth averaging."""
 NUMBERS_PER_ENTRY = 3.0
+FEW = 8_000
+"""Of fewer values that are no real numbers, held-out ones tell members apart badly: keep more."""
 MANY_TRAININGS = 40
 """About so many stretches of training a normal fit takes."""
 
@@ -89,7 +92,9 @@ class Workshop:
         descents = []
         for number in range(len(self.folds)):
             random = np.random.default_rng((self.seed, seed, number))
-            descents.append(begin(self.solver(number, kind), self.likelihood, random))
+            descents.append(
+                begin(self.solver(number, kind), self._trainer(kind), random, kind.pairs)
+            )
         none = np.empty(0)
         return self._trained(Candidate(kind, seed, tuple(descents), none, none, np.inf, 0))
 
@@ -126,7 +131,8 @@ class Workshop:
         if candidate.descents:
             return solver, take_in(solver, candidate.descents[0], FINISHING)
         random = np.random.default_rng((self.seed, candidate.seed))
-        descent = begin(solver, self.likelihood, random)
+        kind = candidate.kind
+        descent = begin(solver, self._trainer(kind), random, kind.pairs)
         if candidate.kind.eager:
             descent = hasten(solver, descent, FAST)
         return solver, settle(solver, descent, 2 * SETTLING)
@@ -139,7 +145,7 @@ class Workshop:
 
     def solver(self, number: int, kind: Kind) -> Solver:
         """Return the arranged entries of a fold; they serve all starts."""
-        kind = replace(kind, eager=True)
+        kind = replace(kind, eager=True, pairs=(), trainer=0)
         key = (number, kind)
         if key not in self._solvers:
             self._solvers[key] = solver_for(self.folds[number].train, kind, self.chains)
@@ -160,10 +166,11 @@ class Workshop:
             candidate,
             means=found,
             variances=np.concatenate(variances),
-            loss=held_out_loss(
-                candidate.descents[0].likelihood, found, self.folds, np.concatenate(variances)
-            ),
+            loss=held_out_loss(self.likelihood, found, self.folds, np.concatenate(variances)),
         )
+
+    def _trainer(self, kind: Kind) -> Likelihood:
+        return self.likelihood.trainers()[kind.trainer]
 
 
 def held_out_loss(
@@ -198,7 +205,8 @@ def choose_members(
 ) -> list[Candidate]:
     """Climb the ladder of ranks, lengthen what gains by it, and add seeds while they help."""
     smooth = any(chain is not None for chain in workshop.chains)
-    n_wanted = n_members or effort.n_members
+    few = not workshop.likelihood.has_residuals and len(workshop.observations) < FEW
+    n_wanted = n_members or effort.n_members * (2 if few else 1)
     if not workshop.folds:
         workshop.features = LINKS[0] if workshop.observations.features else ""
         kind = workshop.kind(rank if rank is not None else 2, smooth)
@@ -212,69 +220,83 @@ def choose_members(
     if workshop.observations.features:
         others = [each for each in ("", *LINKS) if each != found.features]
         tried += [workshop.first(replace(found, features=each), 0) for each in others]
+    tried += with_pairs(workshop, _best(tried), 2 * WORTH)
     best = _lengthened(workshop, _best(tried), effort.n_rounds)
     others = sorted((c for c in tried if c.kind != best.kind), key=lambda c: c.loss)
-    near = [c for c in others if c.loss < best.loss + NEAR][: max(1, n_wanted // 3)]
-    return _with_seeds(workshop, [best, *near], others, n_wanted, n_members is not None)
+    near = [c for c in others if c.loss < best.loss + NEAR][: max(1, n_wanted // (2 if few else 3))]
+    chosen = _with_seeds(workshop, [best, *near], n_wanted, few or n_members is not None)
+    alone = [c for c in others if c.kind.rank == 0 and c not in chosen]
+    return chosen if n_members is not None else [*chosen, *alone]
 
 
 def _with_seeds(
-    workshop: Workshop, good: list[Candidate], others: list[Candidate], n_wanted: int, exactly: bool
+    workshop: Workshop, good: list[Candidate], n_wanted: int, exactly: bool
 ) -> list[Candidate]:
-    """Add seeds of the good kinds in turn, while the average of all gains by it."""
+    """Add seeds of the good kinds in turn, while the average of all gains by it, or up to a number."""
     kept = good[:n_wanted]
     sources = [candidate for candidate in good if candidate.kind.rank]  # rank 0 needs no seeds
     seed = 0
     while len(kept) < n_wanted and sources:
         seed += 1
-        before = _loss_of_average(kept, workshop.folds)
+        before = _loss_of_average(kept, workshop.folds, workshop.likelihood)
         for source in sources[: n_wanted - len(kept)]:
             another = workshop.first(source.kind, seed)
             while another.n_rounds < source.n_rounds:
                 another = workshop.longer(another)
             kept.append(another)
-        if not exactly and before - _loss_of_average(kept, workshop.folds) < 2 * WORTH:
+        after = _loss_of_average(kept, workshop.folds, workshop.likelihood)
+        if not exactly and before - after < 2 * WORTH:
             break
-    alone = [c for c in others if c.kind.rank == 0 and c not in kept]
-    return kept if exactly else [*kept, *alone]
+    return kept
 
 
-def average_gain(kept: Sequence[Candidate], folds: Sequence[Fold]) -> float:
+def average_gain(kept: Sequence[Candidate], folds: Sequence[Fold], likelihood: Likelihood) -> float:
     """By how much the logarithm of the squared error falls when members are averaged."""
     best = min(candidate.loss for candidate in kept)
     near = [candidate for candidate in kept if candidate.loss < best + NEAR]
-    return float(np.mean([c.loss for c in near])) - _loss_of_average(near, folds)
+    return float(np.mean([c.loss for c in near])) - _loss_of_average(near, folds, likelihood)
 
 
-def _loss_of_average(kept: Sequence[Candidate], folds: Sequence[Fold]) -> float:
+def _loss_of_average(
+    kept: Sequence[Candidate], folds: Sequence[Fold], likelihood: Likelihood
+) -> float:
     means = np.mean([candidate.means for candidate in kept], axis=0)
     variances = np.mean([candidate.variances for candidate in kept], axis=0)
-    return held_out_loss(kept[0].descents[0].likelihood, means, folds, variances)
+    return held_out_loss(likelihood, means, folds, variances)
 
 
 def _climbed(workshop: Workshop, effort: Effort, rank: int | None, smooth: bool) -> list[Candidate]:
     """Try ranks from small to large until two in a row do worse."""
     alone = workshop.first(workshop.kind(0, smooth), 0)
     workshop.likelihood = alone.descents[0].likelihood.settled()
+    alone = replace(
+        alone,
+        loss=held_out_loss(workshop.likelihood, alone.means, workshop.folds, alone.variances),
+    )
     tried = [alone]
     if workshop.observations.features:
         tried += [workshop.first(replace(alone.kind, features=each), 0) for each in LINKS]
         workshop.features = _best(tried).kind.features
     if rank is not None:
         return [*tried, workshop.first(workshop.kind(rank, smooth), 0)]
-    n_entries, n_rows = len(workshop.observations), sum(workshop.observations.shape)
-    n_worse = 0
-    for each in LADDER:
-        too_many = each * n_rows > NUMBERS_PER_ENTRY * n_entries
-        too_slow = n_entries * each**2 > effort.multiplications
-        if each > effort.max_rank or (each > 2 and (too_many or too_slow)):
-            break
-        before = min((c.loss for c in tried), default=np.inf)
-        tried.append(workshop.first(workshop.kind(each, smooth), 0))
-        n_worse = 0 if tried[-1].loss < before - 2 * WORTH else n_worse + 1
-        if n_worse == 2 and each > 2:
-            break
+    n_alone = len(tried)
+    for trainer in range(len(workshop.likelihood.trainers())):
+        best, n_worse = _best(tried[:n_alone]).loss, 0
+        for each in _ladder(workshop, effort):
+            kind = replace(workshop.kind(each, smooth), trainer=trainer)
+            tried.append(workshop.first(kind, 0))
+            n_worse = 0 if tried[-1].loss < best - 2 * WORTH else n_worse + 1
+            best = min(best, tried[-1].loss)
+            if n_worse == 2 and each > 2:
+                break
     return tried
+
+
+def _ladder(workshop: Workshop, effort: Effort) -> list[int]:
+    """Return the ranks that entries are enough for, and time."""
+    n_entries, n_rows = len(workshop.observations), sum(workshop.observations.shape)
+    most = min(NUMBERS_PER_ENTRY * n_entries / n_rows, (effort.multiplications / n_entries) ** 0.5)
+    return [each for each in LADDER if each <= effort.max_rank and (each == 2 or each <= most)]
 
 
 def _lengthened(workshop: Workshop, candidate: Candidate, n_rounds: int) -> Candidate:

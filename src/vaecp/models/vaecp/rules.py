@@ -15,6 +15,9 @@ _RULES = {
     "ensemble.noises": Rule(("members",), least=0),
     "ensemble.multilinear": Rule(("members",), kinds="b"),
     "ensemble.prior_variance": Rule(least=0),
+    "ensemble.pairs.cells": Rule(least=0, kinds="iu"),
+    "ensemble.pairs.variance": Rule(least=0),
+    "ensemble.pairs.prior": Rule(("members", "modes", "modes"), least=0),
     "stack.intercepts": Rule(("members",)),
     "stack.slopes": Rule(("features", "members")),
     "spread.slopes": Rule(("features",)),
@@ -70,6 +73,8 @@ def validate(fitted: FittedVAECP, shape: tuple[int, ...]) -> None:
             )
     if len(mixture.weights) != len(mixture.scales) or abs(sum(mixture.weights) - 1) > 1e-9:
         raise ValueError("spread.shape.weights do not sum to 1, or are not one per scale")
+    if ensemble.pairs is not None:
+        ensemble.pairs.validate(len(ensemble), shape)
     check_modes("smoothed", fitted.smoothed, len(shape))
     if tuple(map(len, fitted.features)) != shape or any(t.ndim != 2 for t in fitted.features):
         raise ValueError("features have not one line per row")

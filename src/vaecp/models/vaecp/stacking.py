@@ -17,7 +17,8 @@ from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.models.vaecp.standard_features import StandardFeatures
 
 MAX_ENTRIES = 5_000
-PRIOR_STD = 1.5
+PRIOR_STD, PRIOR_STD_OF_LATENT = 1.5, 0.4
+"""Of coefficients; a held-out yes, no or count says less about a mean than a real number does."""
 SLOPE_STDS = (0.0, 0.3, 1.0)
 """Candidates for how much weights may depend on support; cross-validation chooses."""
 
@@ -132,6 +133,7 @@ def _coefficients(
     if likelihood.has_residuals:
         best = float(np.min(importance @ (values[:, None] - means) ** 2) / total)
         scaled = scaled / max(best, 1e-30)
+    prior_std = PRIOR_STD if likelihood.has_residuals else PRIOR_STD_OF_LATENT
     design = unit[:, :n_features]
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -145,8 +147,8 @@ def _coefficients(
             pull = -scaled * likelihood.slope(values, blend)
             value = float(scaled @ likelihood.losses(values, blend, np.zeros_like(blend)))
         slope = pull[:, None] * weights * (means - blend[:, None])
-        value += 0.5 * float(intercepts @ intercepts) / PRIOR_STD**2
-        gradient = [slope.sum(axis=0) + intercepts / PRIOR_STD**2]
+        value += 0.5 * float(intercepts @ intercepts) / prior_std**2
+        gradient = [slope.sum(axis=0) + intercepts / prior_std**2]
         if n_features:
             value += 0.5 * float(np.sum(slopes**2)) / slope_std**2
             gradient.append((design.T @ slope + slopes / slope_std**2).ravel())

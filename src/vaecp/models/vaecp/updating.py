@@ -15,6 +15,7 @@ import numpy as np
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.likelihoods.gaussian import StudentT
 from vaecp.models.vaecp.members import Ensemble
+from vaecp.models.vaecp.pairs import PairEffects, Pairing
 from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.solver import MAX_FULL
 from vaecp.runtime.blas import one_thread
@@ -50,20 +51,27 @@ def updated(
     moving: tuple[np.ndarray, ...],
 ) -> Ensemble:
     """Return the ensemble after entries; `moving` says per mode which rows they may change."""
+    if not len(indices):
+        return ensemble
     ids = ensemble.ids_of(indices)
     columns = zip(moving, indices.T, strict=True)
     groups = [Groups.of(ids, mode, moves[column]) for mode, (moves, column) in enumerate(columns)]
     groups = [group for group in groups if len(group.rows)]
-    found = [
-        _Member(ensemble, member, ids, values, likelihood).updated(groups)
+    members = [
+        _Member(ensemble, member, indices, values, likelihood, moving)
         for member in range(len(ensemble))
     ]
+    found = [member.updated(groups) for member in members]
+    pairs = ensemble.pairs and ensemble.pairs.with_others(
+        PairEffects.of_several([member.pairs for member in members if member.pairs is not None])
+    )
     ends = np.cumsum([table.shape[1] for table in ensemble.mean])[:-1]
     means, variances = (np.stack(tables).astype(np.float32) for tables in zip(*found, strict=True))
     return replace(
         ensemble,
         mean=tuple(np.split(means, ends, axis=1)),
         variance=tuple(np.split(variances, ends, axis=1)),
+        pairs=pairs,
     )
 
 
@@ -97,17 +105,25 @@ class _Member:
         self,
         ensemble: Ensemble,
         number: int,
-        ids: np.ndarray,
+        indices: np.ndarray,
         values: np.ndarray,
         likelihood: Likelihood,
+        moving: tuple[np.ndarray, ...],
     ) -> None:
         self.mean = np.concatenate([table[number] for table in ensemble.mean]).astype(np.float64)
         self.variance = np.concatenate([table[number] for table in ensemble.variance]).astype(
             np.float64
         )
         self.prior = self.mean.copy(), self.variance.copy()
+        ids = ensemble.ids_of(indices)
         self.ids, self.values = ids, values
         self.level = float(ensemble.levels[number])
+        self.pairing = self.pairs = None
+        if ensemble.pairs is not None:
+            self.pairing = Pairing.of(indices)
+            one = ensemble.pairs.of_member(number)
+            self.pairs = one.spread_over(self.pairing.start(one.prior))
+            self.known, self.moves = self.pairs, self.pairing.moves(moving)
         self.multilinear = bool(ensemble.multilinear[number])
         self.network = {name: array[number] for name, array in ensemble.network.items()}
         if not self.network.get("heads", np.zeros(1)).any():
@@ -118,17 +134,35 @@ class _Member:
     def updated(self, groups: list[Groups]) -> tuple[np.ndarray, np.ndarray]:
         """Sweep over the modes until means stand."""
         quadratic = self.likelihood.has_residuals and not isinstance(self.likelihood, StudentT)
-        at_once = len(groups) == 1 and quadratic and not self.network
+        at_once = len(groups) == 1 and quadratic and not self.network and self.pairs is None
         with one_thread():
             for _ in range(1 if at_once else SWEEPS):
-                if max((self._sweep(group) for group in groups), default=0.0) < ENOUGH:
+                change = max((self._sweep(group) for group in groups), default=0.0)
+                if max(change, self._sweep_pairs()) < ENOUGH:
                     break
         return self.mean, self.variance
+
+    def _sweep_pairs(self) -> float:
+        """Solve for what the moving rows have in common with others."""
+        if self.pairing is None or self.pairs is None or not self.pairs.modes:
+            return 0.0
+        mean, variance, noise_ratio = self._moments(np.arange(len(self.ids)))
+        working = self.likelihood.working(self.values, mean, variance)
+        weights = working.weights / noise_ratio
+        found = self.pairing.solved(self.pairs, working.values - mean, weights, self.known)
+        before = self.pairs
+        self.pairs = replace(
+            found,
+            mean=np.where(self.moves, found.mean, before.mean),
+            variance=np.where(self.moves, found.variance, before.variance),
+        )
+        usual = np.sqrt(np.maximum(self.known.variance, 1e-30))
+        return float((np.abs(self.pairs.mean - before.mean) / usual)[self.moves].max(initial=0.0))
 
     def _sweep(self, group: Groups) -> float:
         """Solve for the rows of one mode; return by how much they changed."""
         ids, rows = self.ids[group.order], group.rows
-        mean, variance, noise_ratio = self._moments(ids)
+        mean, variance, noise_ratio = self._moments(group.order)
         working = self.likelihood.working(self.values[group.order], mean, variance)
         weights = working.weights / noise_ratio
         prior_mean, prior_variance = (table[rows] for table in self.prior)
@@ -170,8 +204,9 @@ class _Member:
             design = design + slope @ self.network["input_weights"][mode].T.astype(np.float64)
         return design, np.maximum(spread, 0.0)
 
-    def _moments(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _moments(self, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return mean and variance of entries, and the ratio of their noise to the usual one."""
+        ids = self.ids[entries]
         product, second = np.ones((2, len(ids), self.mean.shape[1]))
         for rows in ids.T:
             product *= self.mean[rows]
@@ -179,6 +214,9 @@ class _Member:
         shown = float(self.multilinear)
         mean = self.level + shown * product.sum(axis=1)
         variance = shown * np.maximum((second - product**2).sum(axis=1), 0.0)
+        if self.pairing is not None and self.pairs is not None:
+            added = self.pairing.moments(self.pairs)
+            mean, variance = mean + added[0][entries], variance + added[1][entries]
         if not self.network:
             return mean, variance, np.ones(len(ids))
         hidden = self._hidden(ids)

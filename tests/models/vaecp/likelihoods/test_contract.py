@@ -121,7 +121,7 @@ def test_skewed_values_are_predicted_better_as_what_they_are(name):
         assert wrong[0] < 0.5 * wrong[1]
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "poisson", "ordinal", "gaussian"])
+@pytest.mark.parametrize("name", ["bernoulli", "negative-binomial", "ordinal", "gaussian"])
 def test_the_kind_is_found_by_looking_at_the_values(name):
     model = fit_of(name, "auto")
     assert model.likelihood_ == name

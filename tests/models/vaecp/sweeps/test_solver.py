@@ -99,7 +99,7 @@ def test_with_the_other_modes_known_a_row_has_its_exact_posterior(rank, random):
 def test_normal_equations_are_expectations_over_the_other_modes(rank, mode, random):
     solver = Solver(observed(random), rank, (None,) * 3)
     tables, data = tables_of(solver, random, certain=False), working(solver, random)
-    gram, right = solver._normal_equations(tables, mode, data)
+    gram, right = solver._normal_equations(tables, mode, data, tables.level)
     rest = [other for other in range(3) if other != mode]
     moments = second_moments(solver, tables)
     free, others = free_columns(solver, mode), [rank + other for other in rest]
@@ -145,7 +145,7 @@ def test_an_ordered_mode_is_one_joint_regression_of_all_its_rows(rank, random):
     chain = Chain.through(np.array([0.0, 1.0, 1.5, 4.0]), SHAPE[0])
     solver = Solver(observed(random), rank, (chain, None, None))
     tables, data = tables_of(solver, random, certain=True), working(solver, random)
-    gram, right = solver._normal_equations(tables, 0, data)
+    gram, right = solver._normal_equations(tables, 0, data, tables.level)
     found = solver.sweep(tables, data, learn_priors=False)
     free, width = free_columns(solver, 0), rank + 1
     prior = chain.precision(tables.prior_variance[0], tables.strength[0])

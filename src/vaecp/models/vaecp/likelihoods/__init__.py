@@ -1,7 +1,8 @@
 """The kinds of values: one class each, and one list that names them."""
 
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working
-from vaecp.models.vaecp.likelihoods.discrete import Bernoulli, NegativeBinomial, Ordinal, Poisson
+from vaecp.models.vaecp.likelihoods.counts import NegativeBinomial, Poisson
+from vaecp.models.vaecp.likelihoods.discrete import Bernoulli, Ordinal
 from vaecp.models.vaecp.likelihoods.gaussian import (
     Gaussian,
     LogitNormal,

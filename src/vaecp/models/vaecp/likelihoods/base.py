@@ -94,6 +94,10 @@ class Likelihood(ABC):
         """Return the likelihood as further members share it, after a first one has learned it."""
         return self
 
+    def trainers(self) -> tuple[Likelihood, ...]:
+        """Return the likelihoods that members are trained by; their latent numbers mean the same."""
+        return (self,)
+
     @abstractmethod
     def losses(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """Return the negative log-probability of held-out values; or what serves in its place."""

@@ -18,7 +18,7 @@ LARGE_COUNTS = 30.0
 
 @dataclass(frozen=True)
 class Plausible:
-    """Names of likelihoods, the simplest first, and why they are plausible."""
+    """Names of likelihoods, the first one to be preferred in doubt, and why they are plausible."""
 
     names: tuple[str, ...]
     why: str
@@ -45,7 +45,7 @@ def plausible(values: np.ndarray) -> Plausible:
         if np.median(values) > LARGE_COUNTS:
             names = ("gaussian", "negative-binomial")
             return Plausible(names, "all values are large whole numbers from 0")
-        return Plausible(("poisson", "negative-binomial"), "all values are whole numbers from 0")
+        return Plausible(("negative-binomial", "poisson"), "all values are whole numbers from 0")
     if levels[0] > 0 and _is_skewed(values):
         names = ("gaussian", "log-normal")
         return Plausible(names, "all values are positive, and a few are much larger than the rest")

@@ -1,4 +1,4 @@
-"""Yes or no, counts, and ordered classes."""
+"""Yes or no, and ordered classes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from scipy import optimize, special
 
 from vaecp.data.error_shapes import ErrorShape
-from vaecp.data.families import MAX_COUNT, Family
 from vaecp.data.families import Bernoulli as BernoulliFamily
-from vaecp.data.families import Counts as CountsFamily
+from vaecp.data.families import Family
 from vaecp.data.families import Ordinal as OrdinalFamily
 from vaecp.data.prediction import LatentPrediction, Prediction, log_prob_under
 from vaecp.errors import ObservationError
@@ -21,28 +20,24 @@ from vaecp.models.vaecp.likelihoods.base import Likelihood, Working, refuse
 if TYPE_CHECKING:
     from jax import Array
 
-LEAST_WEIGHT = 0.02
 EAGER = 0.3
 """In fast sweeps values count for more by the inverse of this: a start near 0 is no trap then."""
 MAX_CLASSES = 21
 FEW_NODES = 7
 """Enough to compare members by; predictions have more."""
 
-REACH = 2.0
-"""Means of counts are at most this many times the largest one."""
-
-SIZES = np.geomspace(0.05, 1e4, 40)
-
 
 @dataclass(frozen=True, eq=False)
 class Discrete(Likelihood):
     """Values of a family with one latent parameter.
 
-    `shift` and `stretch` take blended latent numbers to calibrated ones.
+    `shift` and `stretch` take blended latent numbers to calibrated ones, and `widening` their
+    standard deviations.
     """
 
     shift: float = 0.0
     stretch: float = 1.0
+    widening: float = 1.0
 
     @property
     @abstractmethod
@@ -65,27 +60,34 @@ class Discrete(Likelihood):
         self, mean: np.ndarray, noise: np.ndarray, ignorance: np.ndarray, shape: ErrorShape
     ) -> Prediction:
         latent = self.shift + self.stretch * mean
-        return LatentPrediction.of(latent, self.stretch * np.sqrt(ignorance), self.family)
+        return LatentPrediction.of(latent, self.widening * np.sqrt(ignorance), self.family)
 
     def calibrated(
         self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray, importance: np.ndarray
     ) -> Self:
-        """Find the shift and the stretch under which held-out values are most probable."""
+        """Find the parameters under which held-out values are most probable."""
         weights = importance / importance.sum()
 
         def loss(given: np.ndarray) -> float:
-            stretch = np.exp(given[1])
-            latent = given[0] + stretch * mean
-            std = stretch * np.sqrt(variance)
+            latent = given[0] + self._stretch(given[1]) * mean
+            std = np.exp(given[2]) * np.sqrt(variance)
             found = log_prob_under(self.family, values, latent, std, FEW_NODES)
             cost = -weights @ np.maximum(found, -50.0)
             return float(cost) + 0.5 * float(given @ given) * 4 / len(values)
 
         # The default simplex around 0 is so small that the search would end where it began.
-        simplex = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])
-        options = {"maxiter": 60, "xatol": 1e-3, "fatol": 1e-6, "initial_simplex": simplex}
-        found = optimize.minimize(loss, np.zeros(2), method="Nelder-Mead", options=options).x
-        return replace(self, shift=float(found[0]), stretch=float(np.exp(found[1])))
+        simplex = np.concatenate([np.zeros((1, 3)), 0.3 * np.eye(3)])
+        options = {"maxiter": 90, "xatol": 1e-3, "fatol": 1e-6, "initial_simplex": simplex}
+        found = optimize.minimize(loss, np.zeros(3), method="Nelder-Mead", options=options).x
+        return replace(
+            self,
+            shift=float(found[0]),
+            stretch=self._stretch(found[1]),
+            widening=float(np.exp(found[2])),
+        )
+
+    def _stretch(self, logarithm: float) -> float:
+        return float(np.exp(logarithm))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,118 +132,6 @@ def polya_gamma_mean(square: np.ndarray) -> np.ndarray:
     """E[w] of a Polya-Gamma(1, c) variable, from c^2: tanh(c / 2) / (2 c)."""
     root = np.sqrt(np.maximum(square, 1e-12))
     return np.tanh(root / 2) / (2 * root)
-
-
-@dataclass(frozen=True, eq=False)
-class Poisson(Discrete):
-    """Counts whose variance is their mean."""
-
-    name: ClassVar[str] = "poisson"
-    words: ClassVar[str] = "counts"
-    aliases: ClassVar[tuple[str, ...]] = ()
-
-    size: float = float("inf")
-    highest: float = float("inf")
-    """No mean is larger."""
-    ignorance: float = float("inf")
-    """Of the latent number, at most: the variance of the logarithms of all values."""
-
-    def validate(self) -> None:
-        if not (self.size > 0 and self.highest > 0 and self.ignorance >= 0):
-            raise ValueError("likelihood.size, .highest or .ignorance is not a positive number")
-
-    @classmethod
-    def of(cls, values: np.ndarray) -> Self:
-        rule = f"they are whole numbers from 0 to {MAX_COUNT:.0e}"
-        whole = values == np.round(values)
-        refuse(values, ~whole | (values < 0) | (values > MAX_COUNT), cls.name, rule)
-        spread = float(np.var(np.log(values + 0.5)))
-        return cls(highest=REACH * float(values.max()) + 1, ignorance=spread)
-
-    @property
-    def family(self) -> Family:
-        return CountsFamily(self.size)
-
-    def predict(
-        self, mean: np.ndarray, noise: np.ndarray, ignorance: np.ndarray, shape: ErrorShape
-    ) -> Prediction:
-        """Bound the mean, exp(latent + variance / 2): far from the data it could be anything."""
-        most = np.log(self.highest)
-        latent = np.minimum(self.shift + self.stretch * mean, most)
-        variance = np.minimum(self.stretch**2 * ignorance, self.ignorance)
-        variance = np.minimum(variance, 2 * (most - latent))
-        return LatentPrediction.of(latent, np.sqrt(variance), self.family)
-
-    def start(self, values: np.ndarray) -> float:
-        return float(np.log(max(values.mean(), 1e-3)))
-
-    def working(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Working:
-        """Newton's step, shortened where it would overshoot."""
-        rate = np.exp(np.clip(mean + variance / 2, -30, 30))
-        weights = np.maximum(np.maximum(rate, 0.5 * values), LEAST_WEIGHT)
-        return Working(mean + (values - rate) / weights, weights)
-
-    def slope(self, values: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        return values - np.exp(np.clip(mean, -30, 30))
-
-    def log_prob(self, outputs: tuple[Array, Array], values: Array) -> Array:
-        import jax.numpy as jnp
-        from jax.scipy.special import gammaln
-
-        latent = jnp.clip(outputs[0], -30.0, 30.0)
-        return values * latent - jnp.exp(latent) - gammaln(values + 1)
-
-
-@dataclass(frozen=True, eq=False)
-class NegativeBinomial(Poisson):
-    """Counts that vary more than a Poisson's: the variance is mean + mean^2 / size."""
-
-    name: ClassVar[str] = "negative-binomial"
-    words: ClassVar[str] = "counts that vary much"
-    aliases: ClassVar[tuple[str, ...]] = ("counts", "count", "nb")
-
-    size: float = 1.0
-
-    def working(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Working:
-        """Polson, Scott and Windle's augmentation (2013), which never overshoots."""
-        centred = mean - np.log(self.size)
-        weights = (values + self.size) * polya_gamma_mean(centred**2 + variance)
-        return Working(np.log(self.size) + 0.5 * (values - self.size) / weights, weights)
-
-    def learned(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Self:
-        # Marginal probabilities would let sizes grow with what members overfit.
-        return replace(self, size=_best_size(values, mean + variance / 2, 0 * variance))
-
-    def calibrated(
-        self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray, importance: np.ndarray
-    ) -> Self:
-        sized = replace(self, size=_best_size(values, mean, variance))
-        return super(NegativeBinomial, sized).calibrated(values, mean, variance, importance)
-
-    def slope(self, values: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        rate = np.exp(np.clip(mean, -30, 30))
-        return (values - rate) * self.size / (self.size + rate)
-
-    def log_prob(self, outputs: tuple[Array, Array], values: Array) -> Array:
-        """The second output is minus the logarithm of the size: 0 where rates vary as much."""
-        import jax.numpy as jnp
-        from jax.scipy.special import gammaln
-
-        latent, log_size = jnp.clip(outputs[0], -30.0, 30.0), jnp.clip(-outputs[1], -5.0, 12.0)
-        size = jnp.exp(log_size)
-        total = jnp.logaddexp(latent, log_size)
-        ways = gammaln(values + size) - gammaln(size) - gammaln(values + 1)
-        return ways + size * (log_size - total) + values * (latent - total)
-
-
-def _best_size(values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> float:
-    """Return the size on a grid that makes counts most probable, latent numbers being unsure."""
-    kept = np.linspace(0, len(values) - 1, min(len(values), 2_000)).astype(int)
-    values, mean, std = values[kept], mean[kept], np.sqrt(variance[kept])
-    scores = [
-        log_prob_under(CountsFamily(size), values, mean, std, FEW_NODES).mean() for size in SIZES
-    ]
-    return float(SIZES[int(np.argmax(scores))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +235,7 @@ class Ordinal(Discrete):
 
         found = optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": 30}).x
         stretch = float(np.exp(found[-1]))
-        return replace(self, thresholds=_rising(found[:-1]), stretch=stretch)
+        return replace(self, thresholds=_rising(found[:-1]), stretch=stretch, widening=stretch)
 
     def log_prob(self, outputs: tuple[Array, Array], values: Array) -> Array:
         import jax.numpy as jnp

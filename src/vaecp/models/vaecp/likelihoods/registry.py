@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vaecp.models.vaecp.likelihoods.base import Likelihood
-from vaecp.models.vaecp.likelihoods.discrete import Bernoulli, NegativeBinomial, Ordinal, Poisson
+from vaecp.models.vaecp.likelihoods.counts import NegativeBinomial, Poisson
+from vaecp.models.vaecp.likelihoods.discrete import Bernoulli, Ordinal
 from vaecp.models.vaecp.likelihoods.gaussian import (
     Gaussian,
     LogitNormal,

@@ -38,12 +38,16 @@ class Kind:
     eager : whether it starts by fast sweeps; with few entries per number, these overfit.
     features : how the prior means of rows depend on their features: "linear", "network", or "" for
         not at all. A mode with features is not smooth then.
+    pairs : prior variances of pair effects, for every two modes in turn; 0 leaves them out.
+    trainer : which of `Likelihood.trainers` it is trained by.
     """
 
     rank: int
     smooth: bool = False
     eager: bool = True
     features: str = ""
+    pairs: tuple[float, ...] = ()
+    trainer: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +79,14 @@ def _link(observations: Observations, how: str, mode: int) -> Link | None:
     return Link.of(features, seen, network=how == "network")
 
 
-def begin(solver: Solver, likelihood: Likelihood, random: np.random.Generator) -> Descent:
+def begin(
+    solver: Solver,
+    likelihood: Likelihood,
+    random: np.random.Generator,
+    pairs: tuple[float, ...] = (),
+) -> Descent:
     """Stand at a random start."""
-    return Descent(solver.start(random, likelihood.start(solver.values)), likelihood)
+    return Descent(solver.start(random, likelihood.start(solver.values), pairs), likelihood)
 
 
 def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
@@ -119,7 +128,7 @@ def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
 
 def take_in(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
     """Learn the rows from further entries, priors and noise being known."""
-    state = _State.of(solver, descent.tables, descent.likelihood)
+    state = _State.of(solver, solver.adopted(descent.tables), descent.likelihood)
     for _ in range(n_sweeps):
         state, _ = _swept(solver, state, learn_priors=False)
     return replace(descent, tables=state.tables)

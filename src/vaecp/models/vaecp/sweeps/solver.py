@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solveh_banded
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.likelihoods import Working
+from vaecp.models.vaecp.pairs import PairEffects, Pairing
 from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
 from vaecp.models.vaecp.sweeps.links import Link
@@ -45,6 +47,7 @@ class Tables:
     by_features: np.ndarray  # (rows, R + 1): what features of a row add to its prior mean
     ridge: np.ndarray  # (D, R + 1): prior variances of the weights of features
     level: float = 0.0
+    pairs: PairEffects | None = None
 
 
 class Solver:
@@ -82,8 +85,13 @@ class Solver:
             self._orders.append(order)
             self._starts.append(np.searchsorted(rows[order], np.arange(n_rows + 1)))
 
-    def start(self, random: np.random.Generator, level: float) -> Tables:
-        """Draw rows whose products have about unit variance, and effects of 0."""
+    def start(
+        self, random: np.random.Generator, level: float, pair_variances: tuple[float, ...] = ()
+    ) -> Tables:
+        """Draw rows whose products have about unit variance, and effects of 0.
+
+        `pair_variances` are prior variances of pair effects, for every two modes in turn.
+        """
         n_rows, rank = int(self.offsets[-1]), self.rank
         size = float(max(rank, 1) ** (-0.5 / self.n_modes))
         mean, variance = np.ones((n_rows, self.width)), np.zeros((n_rows, self.width))
@@ -109,7 +117,17 @@ class Solver:
                 tables.ridge[mode] = link.start(prior[mode])
         for mode in range(self.n_modes):
             self._set_second(tables, mode, None)
-        return tables
+        if not any(pair_variances):
+            return tables
+        prior_of_pairs = np.zeros((self.n_modes, self.n_modes))
+        for modes, each in zip(self.pairing.groups, pair_variances, strict=True):
+            prior_of_pairs[modes] = each
+        return replace(tables, pairs=self.pairing.start(prior_of_pairs))
+
+    @cached_property
+    def pairing(self) -> Pairing:
+        """Which entries share two rows."""
+        return Pairing.of(self.ids - self.offsets[:-1])
 
     def sweep(self, tables: Tables, working: Working, *, learn_priors: bool) -> Tables:
         """Return the tables after one update of every mode."""
@@ -124,14 +142,20 @@ class Solver:
             by_features=tables.by_features.copy(),
             ridge=tables.ridge.copy(),
         )
+        known = tables.level
+        if tables.pairs is not None:
+            known = known + self.pairing.moments(tables.pairs)[0]
         for mode in range(self.n_modes):
-            gram, right = self._normal_equations(tables, mode, working)
+            gram, right = self._normal_equations(tables, mode, working, known)
             with one_thread():
                 if self.chains[mode] is None:
                     self._solve_rows(tables, mode, gram, right, learn_priors)
                 else:
                     self._solve_chain(tables, mode, gram, right, learn_priors)
-        return tables
+        if tables.pairs is None:
+            return tables
+        residuals = working.values - self.moments(tables)[0]
+        return replace(tables, pairs=self.pairing.solved(tables.pairs, residuals, working.weights))
 
     def moments(self, tables: Tables, ids: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         """Return the mean and the variance of entries, those of the fit by default."""
@@ -144,7 +168,19 @@ class Solver:
             ),
             cuts,
         )
+        if tables.pairs is not None and ids is self.ids:
+            added = self.pairing.moments(tables.pairs)
+            mean, variance = mean + added[0], variance + added[1]
+        elif tables.pairs is not None:
+            tables.pairs.add_to(ids - self.offsets[:-1], mean, variance)
         return tables.level + mean, variance
+
+    def adopted(self, tables: Tables) -> Tables:
+        """Return tables that were learned from other entries, with the pair effects of these."""
+        if tables.pairs is None:
+            return tables
+        own = self.pairing.start(tables.pairs.prior)
+        return replace(tables, pairs=tables.pairs.spread_over(own))
 
     def pushed(self, tables: Tables, before: Tables, momentum: float) -> Tables:
         """Move the means further along the way that they came."""
@@ -173,12 +209,12 @@ class Solver:
         return slice(self.offsets[mode], self.offsets[mode + 1])
 
     def _normal_equations(
-        self, tables: Tables, mode: int, working: Working
+        self, tables: Tables, mode: int, working: Working, known: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Of the components and the mode's own effect, the other effects being known."""
         n_rows, width, rank = self.shape[mode], self.width, self.rank
         gram, right = np.empty((n_rows, width, width)), np.empty((n_rows, width))
-        centred = working.values - tables.level
+        centred = working.values - known
         start = self._starts[mode]
         in_threads(
             lambda ends: loops.sum_over_rows(
