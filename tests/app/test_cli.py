@@ -343,6 +343,12 @@ def test_reproduce_names_the_tensors_it_knows(tmp_path):
     assert_refused(outcome, "'moon' is not one of the paper's tensors: use synthetic r=9")
 
 
+def test_reproduce_names_the_parts_it_has(tmp_path):
+    pytest.importorskip("matplotlib")
+    outcome = run("reproduce", "--parts", "moon", "-o", tmp_path / "out")
+    assert_refused(outcome, "--parts has 'moon': use comparison, ranks, readings")
+
+
 def test_evaluate_makes_a_part_of_the_table_and_writes_it_again_without_runs(tmp_path):
     asked = ("--only", "synthetic", "--gaps", "slabs:0", "--methods", "mean, Row effects")
     outcome = run("evaluate", *asked, "--splits", 1, "--jobs", 1, "-o", tmp_path)
@@ -354,6 +360,10 @@ def test_evaluate_makes_a_part_of_the_table_and_writes_it_again_without_runs(tmp
     assert run("evaluate", "-o", tmp_path, "--tables-only").exit_code == 0
     assert (tmp_path / "README.md").read_text() == page
     assert (tmp_path / "results.jsonl").read_text() == lines
+    elsewhere = tmp_path / "pages"
+    outcome = run("evaluate", "-o", tmp_path, "--tables-only", "--pages", elsewhere)
+    assert outcome.exit_code == 0, outcome.output
+    assert (elsewhere / "README.md").read_text() == page
     assert_refused(run("evaluate", "--only", "moon", "-o", tmp_path), "use amino, fia, sugar")
 
 

@@ -86,7 +86,7 @@ FULL = Study(
     largest_on={
         "synthetic": {"InfTucker": 20},
         "amino": {"FBCP": 50},
-        "sugar": {"FBCP": 50, "InfTucker": 10},
+        "sugar": {"FBCP": 50, "InfTucker": 5},
     },
 )
 QUICK = Study(
