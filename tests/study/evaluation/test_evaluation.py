@@ -57,6 +57,12 @@ def test_scattered_gaps_of_one_share_can_be_asked_for(small):
     assert asked == {("scattered", 0.8)}
 
 
+def test_of_many_settings_the_first_are_taken(small):
+    assert len(settings("CPALS", "il2")) == 18
+    assert settings("CPALS", "il2", 3) == settings("CPALS", "il2")[:3]
+    assert settings("VAECP", "il2", 1) == [()]
+
+
 def test_tensors_kept_aside_are_in_the_table():
     for name, start in tensors.ASIDE:
         subject = tensors.SUBJECTS[name]

@@ -40,6 +40,10 @@ def evaluate(
         ),
     ] = None,
     splits: Annotated[int, typer.Option(min=1, help="How many splits per cell.")] = 5,
+    settings: Annotated[
+        int | None,
+        typer.Option(min=1, help="With how many of its settings a rival is tried at most: all."),
+    ] = None,
     ablation: Annotated[
         bool,
         typer.Option(
@@ -70,6 +74,7 @@ def evaluate(
                 n_splits=splits,
                 seed=making.seed,
                 ablation=ablation,
+                most_settings=settings,
                 command=command,
                 pages=making.pages,
                 **making.options(printing.for_people),

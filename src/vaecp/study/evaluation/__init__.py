@@ -10,6 +10,7 @@ from vaecp.study.evaluation.ablation import ablation_page
 from vaecp.study.evaluation.figures import reliability_figure
 from vaecp.study.evaluation.methods import ABLATION, METHODS, Settings, settings
 from vaecp.study.evaluation.page import page
+from vaecp.study.evaluation.tables import METHOD
 from vaecp.study.evaluation.tensors import SUBJECTS, Task, tasks
 from vaecp.study.experiments import Results, Run, carry_out, settings_of
 from vaecp.study.experiments.results import of_one_version
@@ -36,6 +37,7 @@ def evaluate(
     show: bool = False,
     retry_failed: bool = False,
     ablation: bool = False,
+    most_settings: int | None = None,
     command: str = "vaecp evaluate",
     pages: Path | None = None,
 ) -> list[Path]:
@@ -46,14 +48,22 @@ def evaluate(
     only : names of tensors; all by default.
     gaps : how the gaps begin, such as "scattered" or "fibres:2"; all by default.
     methods : names of methods and rivals; all of the table by default.
+    most_settings : with how many of its settings a rival is tried; all by default.
     ablation : leave parts out of VAECP instead; `methods` is not looked at.
     command : what the page names as the way to make it again.
     pages : where page and figure go, if not into `folder`.
     """
     names = [find(name).name for name in methods] or list(METHODS)
     asked = list(tasks(only, gaps or (USUAL if ablation else ()), n_splits))
-    list_runs = _without_parts if ablation else _runs
-    runs = [run for task in asked for name in names for run in list_runs(task, name, seed)]
+    if ablation:
+        runs = [run for task in asked for run in _without_parts(task, seed)]
+    else:
+        runs = [
+            _run(task, name, EVALUATION, given, seed)
+            for task in asked
+            for name in names
+            for given in settings(name, task.dataset, most_settings)
+        ]
     results = Results(folder)
     carry_out(
         runs,
@@ -92,16 +102,8 @@ def publish(folder: Path, results: Results, command: str, pages: Path | None = N
     return [*written, results.path]
 
 
-def _runs(task: Task, method: str, seed: int) -> list[Run]:
-    found = settings(method, task.dataset)
-    return [_run(task, method, EVALUATION, given, seed) for given in found]
-
-
-def _without_parts(task: Task, method: str, seed: int) -> list[Run]:
-    """List the runs of VAECP; other methods have no parts to leave out."""
-    if method != "VAECP":
-        return []
-    return [_run(task, method, ABLATED, settings_of(**given), seed) for given in ABLATION.values()]
+def _without_parts(task: Task, seed: int) -> list[Run]:
+    return [_run(task, METHOD, ABLATED, settings_of(**given), seed) for given in ABLATION.values()]
 
 
 def _run(task: Task, method: str, comparison: str, given: Settings, seed: int) -> Run:

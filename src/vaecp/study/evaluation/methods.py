@@ -11,7 +11,8 @@ from typing import Any
 from vaecp.study.evaluation.tensors import SUBJECTS
 from vaecp.study.experiments import settings_of
 
-RANKS = (2, 5, 10, 20, 40, 80)
+RANKS = (10, 40, 20, 5, 80, 2)
+RIDGES = ({}, {"ridge": 0.03}, {"ridge": 1.0})
 METHODS = (
     "VAECP",
     "CPALS",
@@ -35,19 +36,19 @@ VAST = ("beijing", "movielens", "movielens-week", "alog")
 Settings = tuple[tuple[str, Any], ...]
 
 
-def settings(method: str, dataset: str) -> list[Settings]:
+def settings(method: str, dataset: str, most: int | None = None) -> list[Settings]:
     """Return what a method is tried with on a tensor: nothing where it chooses for itself.
 
-    The list is empty where a method has nothing to stand on: interpolation without an order.
+    The list is empty where a method has nothing to stand on: interpolation without an order. It begins
+    with middling ranks; `most` keeps so many.
     """
     ordered = SUBJECTS[dataset].ordered
     along = [{"mode": mode} for mode in ordered]
     samples = {"burn_in": 50, "samples": 100} if dataset in LARGE else {}
     tried: dict[str, list[dict[str, Any]]] = {
-        "CPALS": [{"rank": rank} for rank in RANKS]
-        + [{"rank": rank, "ridge": ridge} for rank in RANKS for ridge in (0.03, 1.0)],
+        "CPALS": [{"rank": rank, "center": "values"} | r for r in RIDGES for rank in RANKS],
         "FBCP": [{"rank": 40}],
-        "SMURFF": [{"rank": rank} | samples for rank in (4, 10, 24, 60)],
+        "SMURFF": [{"rank": rank} | samples for rank in (24, 10, 60, 4)],
         "LightGBM": [{"leaves": leaves} for leaves in (31, 127)],
         "row effects": [{"ridge": ridge} for ridge in (0.1, 1.0, 10.0)],
         "linear interpolation": along,
@@ -55,18 +56,18 @@ def settings(method: str, dataset: str) -> list[Settings]:
         "smoothing spline": along,
         "smooth CP": [
             {"rank": rank, "strength": strength}
-            for rank in (5, 10, 20)
             for strength in (0.01, 1.0)
+            for rank in (20, 10, 5)
             if ordered
         ],
         "CP with neighbours": [
-            {"rank": rank} | ridge for rank in RANKS for ridge in ({}, {"ridge": 0.03}) if ordered
+            {"rank": rank} | ridge for ridge in RIDGES[:2] for rank in RANKS if ordered
         ],
         "Gaussian process": [
             {"kernel": kernel} for kernel in ("matern", "rbf") if ordered and dataset not in VAST
         ],
     }
-    return [settings_of(**given) for given in tried.get(method, [{}])]
+    return [settings_of(**given) for given in tried.get(method, [{}])][:most]
 
 
 ABLATION: dict[str, dict[str, Any]] = {
