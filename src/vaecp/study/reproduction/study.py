@@ -28,8 +28,8 @@ FIXED = {
     "FBCP": {"max_iter": 3000},
     "InfTucker": {"max_iter": 200},
 }
-"""All methods see standardised values, as in the paper, which CPALS and NCP do not do by themselves,
-and go on until they converge."""
+"""All methods see standardised values, as in the paper, which CPALS and NCP must be told; and they go
+on until they converge."""
 ALSO: dict[str, tuple[dict[str, Any], ...]] = {
     "CPALS": ({"ridge": 0.03},),
     "HOSVD": ({"ridge": 1e-4},),
@@ -56,7 +56,8 @@ class Study:
     paper_rate : the largest of the published rates (1e-5, 2e-5, 5e-5); on the synthetic tensors it
         has the published `SYNTHETIC_RATE`.
     paper_steps : the most minibatches of `VAECP.paper`.
-    reading_steps : of the readings of the published recipe.
+    reading_steps : of the readings of the published recipe: the first of all, the others of the plain
+        one alone.
     stride : every how many-th sample of sugar is taken.
     note : what the title of every figure says.
     """
@@ -81,7 +82,7 @@ FULL = Study(
     paper_ranks=(10, 20, 50),
     paper_rate=5e-5,
     paper_steps=100_000,
-    reading_steps=(100_000, 1_000_000),
+    reading_steps=(20_000, 100_000, 1_000_000),
     largest={"HOSVD": 50, "TuckerALS": 50, "InfTucker": 20},
     largest_on={
         "synthetic": {"InfTucker": 20},
