@@ -27,6 +27,12 @@ def check_observations(given: Observations) -> None:
     check_features(given.features, given.shape)
     if given.limits is not None:
         given.limits.check(given.shape)
+    weights = given.weights
+    if weights is not None and (weights.shape != given.values.shape or not (weights > 0).all()):
+        raise ObservationError(
+            f"weights has shape {weights.shape} and lowest {weights.min(initial=0):g}: give one "
+            "positive number per value."
+        )
 
 
 def check_features(features: tuple[np.ndarray | None, ...], shape: tuple[int, ...]) -> None:

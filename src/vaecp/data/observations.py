@@ -21,6 +21,7 @@ from vaecp.data.coding import coded_keys, coded_table, default_mode_names, dense
 from vaecp.data.labels import Place, row_number
 from vaecp.data.limits import Limits, limits_among
 from vaecp.data.repeats import refuse_repeated
+from vaecp.data.sampling import absent_cells
 from vaecp.errors import ObservationError
 from vaecp.runtime.extras import require
 
@@ -55,6 +56,7 @@ class Observations:
     features : per mode, numbers about each row (see `vaecp.data.features`), or None; empty for none.
     limits : further entries, of which only a range is known (censored values), or None. They are
         no part of `indices` and `values`: a method that cannot use them takes them as unknown.
+    weights : (n,) how many entries each one stands for, or None where it stands for itself.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Observations:
     notes: tuple[str, ...] = ()
     features: tuple[np.ndarray | None, ...] = ()
     limits: Limits | None = None
+    weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         indices, values = np.asarray(self.indices), np.asarray(self.values)
@@ -254,7 +257,8 @@ class Observations:
 
     def take(self, rows: np.ndarray) -> Observations:
         """Keep the entries at these positions (or where this mask is True)."""
-        return replace(self, indices=self.indices[rows], values=self.values[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, indices=self.indices[rows], values=self.values[rows], weights=weights)
 
     def with_values(self, values: np.ndarray) -> Observations:
         """Return the same entries with other values."""
@@ -327,16 +331,25 @@ class Observations:
         return coordinates(unlisted_cells(self.indices, self.shape), self.shape).astype(np.int32)
 
     def with_absent_zero(self, unknown: np.ndarray | None = None) -> Observations:
-        """Observe a zero at every entry that is not listed, except those in `unknown`."""
-        gaps = self.gaps()
-        if unknown is not None and len(unknown):
-            keys, listed = (cell_keys(cells, self.shape) for cells in (gaps, unknown))
-            gaps = gaps[~np.isin(keys, listed)]
-        return replace(
+        """Observe a zero at entries that are not listed, except those in `unknown`.
+
+        Where these are many, at a sample of them, which weighs as much as all.
+        """
+        listed = self.known if unknown is None else np.concatenate([self.known, unknown])
+        zeros, weight = absent_cells(listed, len(self), self.shape)
+        found = replace(
             self,
-            indices=np.concatenate([self.indices, gaps]),
-            values=np.concatenate([self.values, np.zeros(len(gaps))]),
+            indices=np.concatenate([self.indices, zeros]),
+            values=np.concatenate([self.values, np.zeros(len(zeros))]),
         )
+        if weight == 1:
+            return found
+        note = (
+            f"{len(zeros):,} of the absent entries stand for all of them, as zeros that weigh "
+            f"{weight:,.1f} times as much as a listed entry."
+        )
+        weights = np.concatenate([np.ones(len(self)), np.full(len(zeros), weight)])
+        return replace(found, weights=weights, notes=(*self.notes, note))
 
     def refuse_if_vast(self) -> None:
         """Refuse to list every entry where that would exhaust the memory."""

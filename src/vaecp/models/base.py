@@ -106,6 +106,13 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
                 UserWarning,
             )
             observations = replace(observations, limits=None)
+        if observations.weights is not None:
+            warn_user(
+                f"{type(self).__name__} takes all entries for alike, though some stand for many "
+                "absent ones: use VAECP, which weighs them.",
+                UserWarning,
+            )
+            observations = replace(observations, weights=None)
         scaling, scaled, random = self._prepared(observations)
         return self._take_over(observations, scaling, self._fit(scaled, random), names)
 

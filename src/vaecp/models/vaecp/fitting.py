@@ -116,7 +116,8 @@ def _score(
     scaled = train.scaled(scaling)
     fitted = fit(scaled, quick, np.random.default_rng(0)).fitted
     prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)
-    return float(np.mean(np.maximum(prediction.log_density(held_out.values), -50.0)))
+    found = np.maximum(prediction.log_density(held_out.values), -50.0)
+    return float(np.average(found, weights=held_out.weights))
 
 
 def plan(observations: Observations, settings: Settings, random: np.random.Generator) -> Plan:
@@ -145,10 +146,10 @@ def fit(
     trained, histories, likelihood = [], [], settings.likelihood
     chosen: list[Candidate] = []
     wants_network = settings.recipe.network
-    if wants_network and observations.limits is not None:
+    if wants_network and not _suits_network(observations):
         raise ObservationError(
-            "recipe trains members with a network, which cannot use limits such as <0.5: leave the "
-            "recipe out, or the limits."
+            "recipe trains members with a network, which use neither limits such as <0.5 nor weights "
+            "of entries, as of absent ones: leave the recipe out, or the limits."
         )
     if settings.recipe.sweeps:
         workshop = Workshop(
@@ -206,10 +207,14 @@ def _by_sweeps(workshop: Workshop, candidate: Candidate) -> Trained:
     return Trained(by_fold, member_of(*workshop.finished(candidate)))
 
 
+def _suits_network(observations: Observations) -> bool:
+    return observations.limits is None and observations.weights is None
+
+
 def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate]) -> bool:
     """Whether members with a network may add something: others gain by being averaged."""
     n_entries = len(planned.observations)
-    if not settings.likelihood.has_gradients or planned.observations.limits is not None:
+    if not settings.likelihood.has_gradients or not _suits_network(planned.observations):
         return False
     if not planned.folds or n_entries > MOST_FOR_NETWORK:
         return False

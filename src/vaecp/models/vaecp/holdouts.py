@@ -84,6 +84,8 @@ def folds_for(
         kind = number[number >= 0]
         counts = np.bincount(kind, minlength=len(patterns))
         importance = (asked / np.maximum(counts, 1))[kind]
+        if observations.weights is not None:
+            importance = importance * observations.weights[number >= 0]
         found.append(
             Fold(
                 observations.take(number < 0),

@@ -60,6 +60,6 @@ def pairs_that_repeat(workshop: Workshop) -> tuple[bool, ...]:
 def noise_of(workshop: Workshop, candidate: Candidate) -> float:
     """Return the usual noise variance of an entry, as a member sees it."""
     solver, descent = workshop.solver(0, candidate.kind), candidate.descents[0]
-    moments = solver.moments(descent.tables)
+    moments = (part[: len(solver.values)] for part in solver.moments(descent.tables))
     weights = descent.likelihood.working(solver.values, *moments).weights
     return 1 / float(np.median(weights))

@@ -194,7 +194,7 @@ def held_out_loss(
         here = kind == number
         share = importance[here].sum()
         limit = np.quantile(losses[here], WINSOR)
-        mean = np.minimum(losses[here], limit).mean()
+        mean = np.average(np.minimum(losses[here], limit), weights=importance[here])
         total += share * (np.log(mean + 1e-30) if likelihood.has_residuals else 2 * mean)
         weight += share
     return total / weight

@@ -65,7 +65,7 @@ class Likelihood(ABC):
 
     @abstractmethod
     def start(self, values: np.ndarray) -> float:
-        """Return the latent number that suits all values best."""
+        """Return the latent number that suits the mean of the values best."""
 
     @abstractmethod
     def working(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Working:

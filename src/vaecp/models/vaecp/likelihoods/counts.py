@@ -11,6 +11,7 @@ from vaecp.data.error_shapes import ErrorShape
 from vaecp.data.families import MAX_COUNT, Family
 from vaecp.data.families import Counts as CountsFamily
 from vaecp.data.prediction import LatentPrediction, Prediction, log_prob_under
+from vaecp.data.sampling import representative
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working, refuse
 from vaecp.models.vaecp.likelihoods.discrete import FEW_NODES, Discrete, polya_gamma_mean
 
@@ -115,7 +116,8 @@ class NegativeBinomial(Poisson):
     def calibrated(
         self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray, importance: np.ndarray
     ) -> Self:
-        sized = replace(self, size=_best_size(values, mean, variance))
+        alike = representative(importance, 2_000)
+        sized = replace(self, size=_best_size(values[alike], mean[alike], variance[alike]))
         return super(NegativeBinomial, sized).calibrated(values, mean, variance, importance)
 
     def slope(self, values: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -112,7 +112,7 @@ class Bernoulli(Discrete):
         return BernoulliFamily()
 
     def start(self, values: np.ndarray) -> float:
-        return float(special.logit(np.clip(values.mean(), 0.01, 0.99)))
+        return float(special.logit(np.clip(values.mean(), 1e-9, 1 - 1e-9)))
 
     def working(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Working:
         """Jaakkola and Jordan's bound (2000), which never overshoots."""

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from vaecp.data.observations import Observations
+from vaecp.data.sampling import representative
 from vaecp.models.vaecp.likelihoods import Likelihood, Working
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.links import Link
@@ -86,7 +87,8 @@ def begin(
     pairs: tuple[float, ...] = (),
 ) -> Descent:
     """Stand at a random start."""
-    return Descent(solver.start(random, likelihood.start(solver.values), pairs), likelihood)
+    values = np.average(solver.values, weights=solver.weights, keepdims=True)
+    return Descent(solver.start(random, likelihood.start(values), pairs), likelihood)
 
 
 def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
@@ -188,6 +190,7 @@ def _working(solver: Solver, state: _State) -> Working:
     n_exact = len(solver.values)
     mean, variance = state.mean, state.variance
     exact = state.likelihood.working(solver.values, mean[:n_exact], variance[:n_exact])
+    exact = _weighted(solver, exact)
     if solver.limits is None:
         return exact
     limited = state.likelihood.working_of_limits(solver.limits, mean[n_exact:], variance[n_exact:])
@@ -196,12 +199,23 @@ def _working(solver: Solver, state: _State) -> Working:
 
 def _eager(solver: Solver, state: _State, share: float) -> Working:
     n_exact = len(solver.values)
-    exact = state.likelihood.eager(solver.values, state.mean[:n_exact], share)
+    exact = _weighted(solver, state.likelihood.eager(solver.values, state.mean[:n_exact], share))
     if solver.limits is None:
         return exact
     beyond = state.mean[n_exact:]
     limited = state.likelihood.working_of_limits(solver.limits, beyond, 0 * beyond, share)
     return _joined(exact, limited)
+
+
+def _weighted(solver: Solver, exact: Working) -> Working:
+    if solver.weights is None:
+        return exact
+    return Working(exact.values, exact.weights * solver.weights)
+
+
+def _alike(solver: Solver) -> np.ndarray | slice:
+    """Places of exact entries that count alike: all, unless some weigh more."""
+    return slice(None) if solver.weights is None else representative(solver.weights)
 
 
 def _joined(exact: Working, limited: Working) -> Working:
@@ -214,7 +228,8 @@ def _learned(
     """Learn from exact values: limits say little about the noise."""
     n_exact = len(solver.values)
     variance = np.zeros_like(mean) if variance is None else variance
-    return likelihood.learned(solver.values, mean[:n_exact], variance[:n_exact])
+    alike, parts = _alike(solver), (solver.values, mean[:n_exact], variance[:n_exact])
+    return likelihood.learned(*(part[alike] for part in parts))
 
 
 def _loss(solver: Solver, likelihood: Likelihood, mean: np.ndarray) -> float:
@@ -222,4 +237,5 @@ def _loss(solver: Solver, likelihood: Likelihood, mean: np.ndarray) -> float:
     n_exact, values = len(solver.values), solver.values
     if solver.limits is not None:
         values = np.concatenate([values, solver.limits.nearest(mean[n_exact:])])
-    return float(np.mean(likelihood.losses(values, mean, np.zeros_like(mean))))
+    losses = likelihood.losses(values, mean, np.zeros_like(mean))
+    return float(np.average(losses, weights=None if solver.limits else solver.weights))

@@ -77,6 +77,7 @@ class Solver:
         indices, self.limits = observations.known, observations.limits
         self.ids = indices + self.offsets[:-1].astype(np.int32)
         self.values = np.asarray(observations.values, dtype=np.float64)
+        self.weights = observations.weights
         self.triangle = np.tril_indices(self.width)
         self._orders, self._starts = [], []
         for mode, n_rows in enumerate(shape):
