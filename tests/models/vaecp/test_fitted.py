@@ -8,6 +8,7 @@ import pytest
 import vaecp
 from vaecp import VAECP, Observations
 from vaecp.models.vaecp.neighbours import Correction, Neighbourhood
+from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.models.vaecp.spread import Spread
 from vaecp.models.vaecp.stacking import Stack
 
@@ -85,6 +86,21 @@ def test_factors_and_their_spread_are_those_of_the_member_that_counts_most(model
 def test_the_effective_rank_is_that_of_the_data():
     wide = VAECP(rank=6, n_members=1, random_state=0).fit_tensor(tensor())
     assert wide.effective_rank_ == 2
+    assert wide.effective_rank_range_ == (2, 2)
+
+
+def test_the_range_of_the_effective_rank_grows_with_what_is_unknown_of_rows(alone):
+    ensemble = alone.fitted_.ensemble
+    noise = [effective_rank(ensemble, 0, away) for away in (-1.645, 0.0, 1.645)]
+    assert noise == [2, 2, 2]
+    faint = replace(
+        ensemble,
+        mean=tuple(0.0 * table for table in ensemble.mean),
+        variance=tuple(0 * table + 0.05 ** (1 / 3) for table in ensemble.variance),
+        noises=np.ones(1),
+    )
+    low, high = rank_range(faint)
+    assert (low, high) == (0, 2)
 
 
 def test_members_that_disagree_are_ignorance(alone):
@@ -190,3 +206,5 @@ def test_the_effective_rank_of_the_papers_tensors_is_theirs_or_one_more(rank):
     observations = vaecp.datasets.load("synthetic", r=rank)
     found = VAECP(effort="quick", random_state=0).fit_tensor(observations)
     assert rank <= found.effective_rank_ <= rank + 1
+    low, high = found.effective_rank_range_
+    assert low <= rank <= high

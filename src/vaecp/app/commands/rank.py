@@ -17,6 +17,7 @@ from vaecp.app.commands.measuring import (
     told_failures,
 )
 from vaecp.app.commands.options import Effort, Printing, Source, Values, resumable
+from vaecp.app.commands.printing import kept_warnings, working
 from vaecp.app.commands.reading import Reading, Text
 
 CURVE = (5, 10, 15, 20, 30, 40, 50, 75, 100)
@@ -56,12 +57,14 @@ def rank(
         raise nothing_measured(folder)
     curve = measured.groupby("rank")["rmse"].agg(["median", "min", "max"])
     title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if effort.quick else "")
-    save_plot(_rank_curve(measured, title), folder / "rank.png")
     best = int(curve["median"].idxmin())
+    effective = _effective_rank(observations, values, effort, printing)
+    save_plot(_rank_curve(measured, title, effective), folder / "rank.png")
     account = {
         "input": source,
         "table": curve.reset_index().to_dict("records"),
         "best_rank": best,
+        "effective_rank": effective,
         "command": command_for(source, "VAECP", best, reading.words(text), values),
         "notes": observations.notes,
         "failures": failed,
@@ -72,7 +75,30 @@ def rank(
         for r, row in zip(curve.index, curve.to_numpy(), strict=True)
     ]
     columns = ["rank", "median", "lowest fold", "highest fold"]
-    tell(account, columns, rows, title, f"The lowest is at rank {best}.", printing)
+    count, low, high = effective.values()
+    verdict = (
+        f"The lowest is at rank {best}. A fit that chooses by itself has {count} components above the "
+        f"noise ({low} to {high} are 90 % likely)."
+    )
+    tell(account, columns, rows, title, verdict, printing)
+
+
+def _effective_rank(
+    observations: Any, values: str, effort: Effort, printing: Printing
+) -> dict[str, int]:
+    """Fit once, the rank left to the data, and count the components that rise above the noise."""
+    from vaecp.models.vaecp.estimator import VAECP
+
+    with kept_warnings(printing), working("Counting components", printing):
+        size = "quick" if effort.quick else "normal"
+        settings = {
+            **settings_for(values).get("VAECP", {}),
+            "effort": size,
+            "random_state": effort.seed,
+        }
+        model = VAECP(**settings).fit_tensor(observations)
+    low, high = model.effective_rank_range_
+    return {"count": model.effective_rank_, "low": low, "high": high}
 
 
 def _curve(case: Any, results: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
@@ -94,9 +120,9 @@ def _curve(case: Any, results: Any, folder: Path, effort: Effort, printing: Prin
     return results.frame(runs)
 
 
-def _rank_curve(measured: Any, title: str) -> Any:
+def _rank_curve(measured: Any, title: str, effective: dict[str, int]) -> Any:
     from vaecp.show.plots import plot_rank_curve
 
-    ax = plot_rank_curve(measured)
+    ax = plot_rank_curve(measured, effective=tuple(effective.values()))
     ax.set_title(title)
     return ax

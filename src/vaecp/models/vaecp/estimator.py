@@ -21,6 +21,7 @@ from vaecp.models.vaecp.fitting import Settings, choose, fit
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
 from vaecp.models.vaecp.portfolio import EFFORTS
 from vaecp.models.vaecp.recipe import Recipe
+from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.runtime.progress import no_progress, progress_bar
 
 
@@ -75,6 +76,7 @@ class VAECP(TensorEstimator):
     history_ : DataFrame with the course of training, one row per step and member.
     likelihood_ : the likelihood that was used, by name; `diagnostics_.found` says why.
     effective_rank_ : how many components of that member the data support.
+    effective_rank_range_ : from how many to how many, over members and what is unknown of their rows.
     labels_, mode_names_, n_features_in_, n_iter_
 
     References
@@ -278,7 +280,14 @@ class VAECP(TensorEstimator):
     def effective_rank_(self) -> int:
         """How many components of the member that counts most rise above the noise."""
         check_is_fitted(self)
-        return self.fitted_.effective_rank
+        return effective_rank(self.fitted_.ensemble, self.fitted_.main)
+
+    @property
+    def effective_rank_range_(self) -> tuple[int, int]:
+        """The fewest and the most components above the noise, over members and their posteriors."""
+        check_is_fitted(self)
+        low, high = rank_range(self.fitted_.ensemble)
+        return min(low, self.effective_rank_), max(high, self.effective_rank_)
 
     @property
     def history_(self) -> pd.DataFrame:

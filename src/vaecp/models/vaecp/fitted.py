@@ -22,17 +22,17 @@ from vaecp.models.vaecp.likelihoods import Gaussian, Likelihood
 from vaecp.models.vaecp.limited import LimitedCells
 from vaecp.models.vaecp.members import Ensemble
 from vaecp.models.vaecp.neighbours import Correction
+from vaecp.models.vaecp.own_parts import own_part
 from vaecp.models.vaecp.spread import Spread
 from vaecp.models.vaecp.stacking import Stack
+from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.updating import noise_after, updated
-
-RELEVANT = 0.05
-"""A component counts if its variance is at least this share of the noise's."""
 
 MOST_NOISE = 0.98
 """Of the variance of an entry; the rest is ignorance."""
 
 
+ROUNDS = 3
 USUAL = 0.9
 """Share of the residuals by which their size is compared with what was expected."""
 
@@ -122,7 +122,21 @@ class FittedVAECP(Fitted):
         grown = self._grown(joining)
         moving = joining.learned
         ensemble = updated(grown.ensemble, joining.indices, joining.values, self.likelihood, moving)
-        return grown._with_entries(ensemble, joining)._widened(joining)
+        fitted = grown._with_entries(ensemble, joining)
+        if not self.likelihood.has_residuals or not len(joining.values):
+            return fitted
+        left = joining.values - fitted.blend(joining.indices)[0]
+        chains = tuple(
+            Chain.through(labels, len(labels)) if mode in self.smoothed else None
+            for mode, labels in enumerate(joining.labels)
+        )
+        own = own_part(joining.indices, left, moving, chains)
+        if own is None:
+            return fitted._widened(joining, left, np.arange(len(left)))
+        fitted = replace(fitted, ensemble=own.added_to(fitted.ensemble))
+        for _ in range(ROUNDS):
+            fitted = fitted._widened(joining, own.errors, own.held_out)
+        return fitted
 
     def reads_between(self, mode: int) -> bool:
         """Rows of smoothed modes vary from one label to the next as their neighbours do."""
@@ -205,24 +219,30 @@ class FittedVAECP(Fitted):
         )
         return replace(fitted, correction=replace(self.correction, neighbourhood=near))
 
-    def _widened(self, joining: Joining) -> FittedVAECP:
-        """Let residuals of new rows say how much larger their errors are than those of known ones.
+    def _widened(self, joining: Joining, errors: np.ndarray, places: np.ndarray) -> FittedVAECP:
+        """Let errors at some entries say how much larger those of new rows are than of known ones.
 
         What a new row has of its own, held rows cannot show. Its entries tell, as far as they are
         more than the numbers that were learned from them.
         """
-        if not self.likelihood.has_residuals or not len(joining.values):
-            return self
-        mean, noise, ignorance = self.blend(joining.indices)
-        prediction = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), self.spread.shape)
-        low, high = prediction.interval(USUAL)
-        size = 2 * np.abs(joining.values - mean) / np.maximum(high - low, 1e-300)
+        _, noise, ignorance = self.blend(joining.indices[places])
+        centred = Prediction(0 * noise, np.sqrt(noise), np.sqrt(ignorance), self.spread.shape)
+        low, high = centred.interval(USUAL)
+        size = np.zeros(len(joining.values))
+        size[places] = 2 * np.abs(errors) / np.maximum(high - low, 1e-300)
+        share = np.zeros(len(joining.values))
+        members = Blend(self, joining.indices[places])
+        share[places] = members.ignorance / members.noise(self, joining.indices[places])
         tables = tuple(table.copy() for table in self.row_log_noise)
         for mode, row, entries in joining.visits(n_sweeps=1):
+            entries = np.intersect1d(entries, places)
+            if not len(entries):
+                continue
             trust = len(entries) / (len(entries) + max(int(self.ensemble.ranks.max()), 8))
-            ratio = max(float(np.quantile(size[entries], USUAL)), 1.0) ** (2 * trust)
-            share = np.mean(ignorance[entries] / noise[entries])
-            tables[mode][row] = 0.5 * np.log(ratio + (ratio - 1) * share)
+            least = 1.0 if len(places) == len(size) else 0.5  # errors of the fit are too small
+            ratio = max(float(np.quantile(size[entries], USUAL)), least) ** (2 * trust)
+            widened = ratio + (ratio - 1) * float(np.median(share[entries]))
+            tables[mode][row] += 0.5 * np.log(max(widened, 0.1 * ratio))
         return replace(self, row_log_noise=tables)
 
     def knows_empty_rows(self, mode: int) -> bool | np.ndarray:
@@ -269,17 +289,6 @@ class FittedVAECP(Fitted):
     @property
     def classes(self) -> np.ndarray | None:
         return self.likelihood.classes_of_values
-
-    @property
-    def effective_rank(self) -> int:
-        """How many components of the main member rise above the noise."""
-        rank = int(self.ensemble.ranks[self.main])
-        sizes = np.ones(rank)
-        for table, variance in zip(self.ensemble.mean, self.ensemble.variance, strict=True):
-            rows = table[self.main, :-1, :rank].astype(np.float64)
-            sizes *= np.mean(rows**2 + variance[self.main, :-1, :rank], axis=0)
-        noise = float(self.ensemble.noises[self.main]) or 1.0
-        return int(np.sum(sizes > RELEVANT * noise))
 
     @property
     def main(self) -> int:

@@ -43,7 +43,7 @@ def plot_rmse_boxes(results: Any, ax: Any = None) -> Any:
     return ax
 
 
-def plot_rank_curve(results: Any, ax: Any = None) -> Any:
+def plot_rank_curve(results: Any, ax: Any = None, effective: tuple[int, ...] | None = None) -> Any:
     """Draw the median RMSE over the folds against the rank, with its range, per method.
 
     Parameters
@@ -51,6 +51,7 @@ def plot_rank_curve(results: Any, ax: Any = None) -> Any:
     results : rows with columns `rank`, `rmse`, and `method` (or `dataset`, where there are
         several): one curve each.
     ax : where to draw; a new figure by default.
+    effective : an effective rank, its lowest and its highest likely value, shown as a band.
     """
     measured = results[results["rmse"].notna() & results["rank"].notna()]
     _refuse_empty(measured, "a rank curve")
@@ -62,6 +63,10 @@ def plot_rank_curve(results: Any, ax: Any = None) -> Any:
         marker = MARKERS[place % len(MARKERS)]
         ax.plot(found.index, found["median"], marker=marker, color=colour, label=str(name))
         ax.fill_between(found.index, found["min"], found["max"], color=colour, alpha=0.2)
+    if effective is not None:
+        count, low, high = effective
+        ax.axvspan(low, high, color="0.5", alpha=0.15, linewidth=0)
+        ax.axvline(count, color="0.5", linestyle="--", label=f"{count} components above the noise")
     _scale(ax, measured["rmse"].to_numpy(float))
     ax.set_xlabel("rank (width of the latent rows)")
     ax.set_ylabel("cross-validated RMSE (standard deviations)")

@@ -30,7 +30,11 @@ def settings_of(model: TensorEstimator) -> list[tuple[str, str]]:
         rows.append(("converged", _text(went.converged)))
     rank = getattr(model, "effective_rank_", None)
     if rank is not None:
-        rows.append(("components above the noise", str(rank)))
+        low, high = getattr(model, "effective_rank_range_", (rank, rank))
+        likely = f" (90 % likely {low} to {high})" if low < high else ""
+        rows.append(("components above the noise", f"{rank}{likely}"))
+    if "features" in went.found:
+        rows.append(("features of rows", str(went.found["features"])))
     for name, labels, folded in zip(
         model.mode_names_, model.labels_, getattr(model, "folded_rows_", ()), strict=False
     ):
