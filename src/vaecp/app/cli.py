@@ -176,7 +176,7 @@ def complete(
     ] = Layout.input,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
     page: Annotated[
-        Path | None, typer.Option("--report", help="Also write a page about the fit (.html).")
+        Path | None, typer.Option("--report", help="Also write a report about the fit (.html).")
     ] = None,
     check: report.Check = True,
 ) -> None:

@@ -81,7 +81,7 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int, str], None]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total} {task.fields[unit]}"),
+        TextColumn("{task.completed}/{task.total} {task.fields[unit]}, left"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:

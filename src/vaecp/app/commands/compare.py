@@ -73,7 +73,10 @@ Methods = Annotated[
     ),
 ]
 Repeats = Annotated[
-    int | None, typer.Option(min=1, help="How many 80/20 splits: 10.", rich_help_panel=EFFORT)
+    int | None,
+    typer.Option(
+        min=1, help="Number of 80/20 splits; 10 by default, 3 with --quick.", rich_help_panel=EFFORT
+    ),
 ]
 Gaps = Annotated[
     str,

@@ -61,7 +61,7 @@ def diagnose(
         typer.Option(help="Table of known concentrations: a row per sample, a column per analyte."),
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--report", help="Also write a page about the fit (.html).")
+        Path | None, typer.Option("--report", help="Also write a report about the fit (.html).")
     ] = None,
     seed: Seed = 0,
     output: Folder = None,

@@ -36,7 +36,7 @@ Values = Annotated[
     str,
     typer.Option(
         "--values",
-        help=f"What kind of values there are: {VALUES}. auto looks at them.",
+        help=f"What kind of values there are: {VALUES}. auto chooses from the values.",
         autocompletion=suggestions.values,
     ),
 ]
@@ -96,7 +96,11 @@ class Effort:
 
     folds: Annotated[
         int | None,
-        typer.Option(min=2, help="Folds that choose the rank: 5.", rich_help_panel=EFFORT),
+        typer.Option(
+            min=2,
+            help="Cross-validation folds that choose the rank; 5 by default, 2 with --quick.",
+            rich_help_panel=EFFORT,
+        ),
     ] = None
     ranks: Annotated[
         str | None,

@@ -93,7 +93,7 @@ def update(
     forget: Annotated[
         float,
         typer.Option(
-            min=0.0, max=1.0, help="How much of what was known counts: 1, all of it, by default."
+            min=0.0, max=1.0, help="Weight of what was learned before, from 0 (none) to 1 (all)."
         ),
     ] = 1.0,
 ) -> None:

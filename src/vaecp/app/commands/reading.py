@@ -114,7 +114,7 @@ class Reading:
     wide: Annotated[
         str | None,
         typer.Option(
-            help="The header holds labels, one column each: the name of their mode.",
+            help="Name of the mode whose labels are the header, one column per label.",
             rich_help_panel=READING,
         ),
     ] = None
@@ -126,7 +126,8 @@ class Reading:
         ),
     ] = None
     absent: Annotated[
-        Absent, typer.Option(help="What an entry that is not listed is.", rich_help_panel=READING)
+        Absent,
+        typer.Option(help="What it means that an entry is not listed.", rich_help_panel=READING),
     ] = Absent.unknown
     duplicates: Annotated[
         Duplicates,
@@ -167,7 +168,7 @@ class Reading:
     below_diagonal: Annotated[
         Below,
         typer.Option(
-            help="What becomes of fluorescence whose emission is shorter than its excitation.",
+            help="What to do with fluorescence at emissions shorter than the excitation.",
             rich_help_panel=READING,
         ),
     ] = Below.keep

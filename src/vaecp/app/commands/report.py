@@ -23,7 +23,7 @@ Check = Annotated[
     bool,
     typer.Option(
         "--check/--no-check",
-        help="For the page: hide a tenth of the entries, and fit once more to the others.",
+        help="For the report: hide a tenth of the entries, and fit once more to measure errors on them.",
     ),
 ]
 

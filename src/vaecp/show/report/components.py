@@ -28,6 +28,7 @@ TERMS = {
     "log_likelihood": "log-likelihood",
     "kl": "KL divergence of the rows",
     "noise_std": "noise level",
+    "training_loss": "loss of training entries",
     "validation_rmse": "RMSE of validation entries",
     "validation_nll": "negative log-likelihood of validation entries",
 }

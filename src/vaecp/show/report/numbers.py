@@ -76,9 +76,10 @@ def label_texts(labels: np.ndarray) -> list[str]:
         texts = short if len(set(short)) == len(short) else [repr(float(v)) for v in labels]
         return [text.replace("-", MINUS) for text in texts]
     if labels.dtype.kind == "M":
-        days = labels.astype("datetime64[D]")
-        whole = bool((days == labels).all())
-        return [str(value) for value in (days if whole else labels.astype("datetime64[s]"))]
+        for unit in ("D", "m", "s"):
+            times = labels.astype(f"datetime64[{unit}]")
+            if unit == "s" or bool((times == labels).all()):
+                return [str(value).replace("T", " ") for value in times]
     return [str(value) for value in labels.tolist()]
 
 

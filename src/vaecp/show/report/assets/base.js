@@ -73,11 +73,22 @@ function draw(id, traces, more) {
   return Plotly.react(byId(id), traces, layout(more), config);
 }
 
+// How many characters at the start of long labels say nothing, as the year of times within one.
+function commonStart(texts, length) {
+  if (texts.length < 2 || texts.every((text) => text.length <= length)) return 0;
+  let same = 0;
+  while (same < texts[0].length && texts.every((text) => text[same] === texts[0][same])) same += 1;
+  const start = texts[0].slice(0, same);
+  return Math.max(...[" ", "-", "_", "/"].map((sign) => start.lastIndexOf(sign))) + 1;
+}
+
 // At most `most` ticks, evenly spread, under the labels themselves; numbers lose digits there.
 function labelTicks(labels, numbers, most, length = 14) {
   const step = Math.max(1, Math.ceil(labels.length / most));
   const places = labels.map((_, place) => place).filter((place) => place % step === 0);
-  const text = (place) => (numbers === null ? shortened(labels[place], length) : rounded(numbers[place]));
+  const start = numbers === null ? commonStart(places.map((place) => String(labels[place])), length) : 0;
+  const text = (place) => (numbers === null
+    ? shortened(String(labels[place]).slice(start), length) : rounded(numbers[place]));
   const texts = places.map((place) => plain(text(place)));
   return {
     tickmode: "array", tickvals: places, ticktext: texts, showgrid: false, zeroline: false,
