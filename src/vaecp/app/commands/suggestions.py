@@ -65,6 +65,10 @@ EVALUATED = (
     "movielens",
     "movielens-week",
     "synthetic",
+    "covid19",
+    "kinetic",
+    "enron",
+    "ems",
 )
 
 
