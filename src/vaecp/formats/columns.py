@@ -85,7 +85,8 @@ def choose_columns(raw: RawTable, request: Request) -> Columns:
         raise _too_few(names, value, len(modes), raw)
     if request.modes is None and raw.text:
         _refuse_remarks(frame, modes)
-    return Columns(frame, modes, (value,), value, notes=(*notes, *more), **limits)
+    ends = limits.get("lower"), limits.get("upper")
+    return Columns(frame, modes, (value,), value, None, (*notes, *more), *ends)
 
 
 def _limit_columns(frame: pd.DataFrame, names: Sequence[str], request: Request) -> dict[str, str]:

@@ -100,7 +100,7 @@ def test_other_methods_say_that_they_cannot_use_limits():
     ("model", "words"),
     [
         (VAECP(likelihood="poisson"), "counts.* cannot have limits"),
-        (VAECP.paper(), "members with a network, which cannot use limits"),
+        (VAECP.paper(), "members with a network, which use neither limits"),
     ],
 )
 def test_what_cannot_use_limits_is_refused(model, words):
