@@ -32,3 +32,9 @@ def test_arrays_live_where_they_are_placed():
     assert set(entries.devices()) == set(everywhere.devices()) == set(placement.devices)
     with placement.as_default():
         assert set(jax.numpy.zeros(1).devices()) == {placement.devices[0]}
+
+
+def test_devices_can_be_named_by_their_places():
+    assert Placement.on([0]).devices == (jax.devices()[0],)
+    with pytest.raises(ValueError, match=r"devices is 99, but JAX sees \d+: use 0 to"):
+        Placement.on([0, 99])

@@ -27,6 +27,7 @@ from vaecp.app.commands import rank as rank_command
 from vaecp.app.commands.completing import Cells, Layout, Targets
 from vaecp.app.commands.demo import DemoFolder, demonstrate
 from vaecp.app.commands.grouping import grouped
+from vaecp.app.commands.machines import Machines
 from vaecp.app.commands.options import (
     Coverage,
     Output,
@@ -157,6 +158,7 @@ def complete(
     output: Output,
     reading: Reading,
     text: Text,
+    machines: Machines,
     printing: Printing,
     method: Method = None,
     rank: Rank = None,
@@ -183,7 +185,7 @@ def complete(
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     check_coverage(coverage)
     _check_targets(source, output, save, page)
-    model = _model(method, rank, seed, values, reading)
+    model = machines.given_to(_model(method, rank, seed, values, reading))
     code = reading.code(source, text)
     targets = Targets(source, output, save, page, cells, layout, coverage, check, code)
     completing.complete(reading.open(source, text), model, targets, printing)
@@ -193,7 +195,9 @@ FIT = """Examples:
 
 $ vaecp fit ratings.csv -o ratings.vaecp
 
-$ vaecp fit ratings.csv -o ratings.vaecp --method CPALS --rank 10"""
+$ vaecp fit ratings.csv -o ratings.vaecp --method CPALS --rank 10
+
+$ vaecp fit ratings.csv -o ratings.vaecp --devices all"""
 
 
 @app.command(epilog=FIT)
@@ -205,6 +209,7 @@ def fit(
     ],
     reading: Reading,
     text: Text,
+    machines: Machines,
     printing: Printing,
     method: Method = None,
     rank: Rank = None,
@@ -216,7 +221,7 @@ def fit(
 
     check_target(output)
     refuse_overwriting(source, output)
-    model = _model(method, rank, seed, values, reading)
+    model = machines.given_to(_model(method, rank, seed, values, reading))
     completing.fit(
         reading.open(source, text, add_rows=True), model, Targets(source, model=output), printing
     )

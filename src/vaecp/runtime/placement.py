@@ -28,6 +28,8 @@ class Placement:
     def on(cls, devices: Any = None) -> Placement:
         """Take one device (None leaves it to JAX), "all", a kind such as "cpu", or a list.
 
+        A list holds devices, or their places in `jax.devices()`.
+
         Of a number that does not divide the parts of the entries, as many are used as do.
         """
         found = tuple(_devices(devices))
@@ -72,4 +74,14 @@ def _devices(devices: Any) -> Sequence[Any]:
                 f'devices is {devices!r}, but JAX sees only {jax.devices()}: use one of these, "all" '
                 'or "cpu".'
             ) from None
-    return list(devices) if isinstance(devices, (list, tuple)) else [devices]
+    given = list(devices) if isinstance(devices, (list, tuple)) else [devices]
+    return [_at(place) if isinstance(place, int) else place for place in given]
+
+
+def _at(place: int) -> Any:
+    there = jax.devices()
+    if not 0 <= place < len(there):
+        raise ValueError(
+            f"devices is {place}, but JAX sees {len(there)}: use 0 to {len(there) - 1}."
+        )
+    return there[place]

@@ -68,7 +68,8 @@ class VAECP(TensorEstimator):
     random_state : seed. The same seed on the same CPU gives the same bits.
     verbose : show a progress bar.
     devices : where members with a network are trained: a JAX device, its kind such as "cpu" or
-        "gpu", "all", or a list of devices; None leaves it to JAX.
+        "gpu", "all", or a list of devices or of their places in `jax.devices()`; None leaves it
+        to JAX. Several devices share the entries.
 
     Attributes
     ----------

@@ -1,0 +1,60 @@
+"""`--devices`: where a fit runs, on the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from vaecp.app import cli
+
+runner = CliRunner()
+TWO = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    random = np.random.default_rng(0)
+    cells = np.argwhere(random.random((20, 15)) < 0.8)
+    values = np.round(random.normal(size=len(cells)) + cells[:, 0], 3)
+    pd.DataFrame(cells, columns=["row", "column"]).assign(value=values).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--devices", "abacus"], "--devices is 'abacus', but JAX sees only"),
+        (["--devices", "0,99"], "--devices is 99, but JAX sees"),
+        (["--devices", "cpu", "--method", "HOSVD"], "HOSVD does not choose: leave it out"),
+    ],
+)
+def test_devices_that_cannot_be_are_refused_before_the_fit(table, tmp_path, options, said):
+    outcome = runner.invoke(cli.app, ["fit", str(table), "-o", str(tmp_path / "m.vaecp"), *options])
+    assert outcome.exit_code == 2
+    assert said in outcome.stderr
+    assert not (tmp_path / "m.vaecp").exists()
+
+
+@pytest.mark.slow
+def test_a_command_takes_all_devices(table, tmp_path):
+    command = [sys.executable, "-m", "vaecp", "complete", str(table), "--rank", "1", "--seed", "1"]
+    found = []
+    for number, devices in enumerate(["all", "0,1", "0"]):
+        output = tmp_path / f"{number}.csv"
+        made = subprocess.run(
+            [*command, "-o", output, "--devices", devices],
+            env=os.environ | TWO,
+            capture_output=True,
+            text=True,
+        )
+        assert made.returncode == 0, made.stderr
+        found.append(pd.read_csv(output))
+    pd.testing.assert_frame_equal(found[0], found[1])
+    pd.testing.assert_frame_equal(found[0], found[2], atol=1e-3)
