@@ -10,7 +10,7 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.driver import run_phases
-from vaecp.models.vaecp.gradients.entries import place_problem
+from vaecp.models.vaecp.gradients.entries import InMemory
 from vaecp.models.vaecp.gradients.layout import Layout
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
 from vaecp.models.vaecp.gradients.schedule import Schedule, loop_for
@@ -63,8 +63,8 @@ def epoch_timer(
     placement = Placement.on()
     loop = loop_for(len(observations), batch_size, layout, 1, 5.0, placement)
     free = free_numbers(observations.shape, layout, architecture)
-    problem = place_problem(observations, None, free, loop, random, placement)
-    steps_per_chunk = loop.epochs_per_chunk * (problem.training.values.size // batch_size)
+    source = InMemory.of(observations, None, free, loop, random, placement)
+    steps_per_chunk = loop.epochs_per_chunk * (source.problem.training.values.size // batch_size)
     n_chunks = max(min_chunks, -(-min_steps // steps_per_chunk))
 
     def seconds_per_epoch(n_chunks: int = n_chunks) -> float:
@@ -72,7 +72,7 @@ def epoch_timer(
         schedule = Schedule(n_epochs, 1e-4, decay=False, kl_warmup=0.0, scale_from=0.0)
         states = jax.block_until_ready(initial_states(0, [0.0], layout, architecture, free))
         started = time.perf_counter()
-        run_phases(states, problem, schedule.phases(), loop, random, placement)
+        run_phases(states, source, schedule.phases(), loop, random, placement)
         return (time.perf_counter() - started) / n_epochs
 
     seconds_per_epoch(1)

@@ -49,6 +49,7 @@ def random_problem(n_entries: int) -> Problem:
             jnp.stack(indices, axis=1)[None], jax.random.normal(keys[3], (1, n_entries)), ones
         ),
         held_out=jnp.zeros((1, n_entries)),
+        n_entries=jnp.float32(n_entries),
         validation=Entries(jnp.zeros((32, 3), jnp.int32), jnp.zeros(32), jnp.zeros(32)),
         free=jnp.asarray(free_numbers(SHAPE, Layout(SHAPE), PUBLISHED)),
     )

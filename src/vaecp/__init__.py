@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vaecp.data.observations import Observations as Observations
     from vaecp.data.prediction import Prediction as Prediction
     from vaecp.formats import read as read
+    from vaecp.formats.stored import scan as scan
     from vaecp.models.cp import constraints as constraints
     from vaecp.models.cp.estimators import CPALS as CPALS
     from vaecp.models.cp.estimators import NCP as NCP
@@ -54,6 +55,7 @@ _HOMES = {
     "Completion": "vaecp.outcomes.completion",
     "complete": "vaecp.outcomes.completion",
     "read": "vaecp.formats",
+    "scan": "vaecp.formats.stored",
     "save": "vaecp.outcomes.store",
     "load": "vaecp.outcomes.store",
     "model_report": "vaecp.show.report",

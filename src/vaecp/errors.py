@@ -28,6 +28,10 @@ class ModelFileError(VaecpError, ValueError):
     """A model file is damaged, foreign, or of a schema that this version does not read."""
 
 
+class CheckpointError(VaecpError, ValueError):
+    """A checkpoint is damaged, or is that of another fit."""
+
+
 class DatasetError(VaecpError, RuntimeError):
     """A named dataset is unknown, cannot be reached, or fails its checksum."""
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.driver import Outcome, run_phases
-from vaecp.models.vaecp.gradients.entries import place_problem
+from vaecp.models.vaecp.gradients.entries import InMemory
 from vaecp.models.vaecp.gradients.layout import Layout
 from vaecp.models.vaecp.gradients.loop import Loop
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
@@ -51,7 +51,7 @@ def outcome_of(
     program, random = loop(batch_size, mesh=mesh), np.random.default_rng(0)
     return run_phases(
         starts(precisions),
-        place_problem(train, validation, FREE, program, random, placement),
+        InMemory.of(train, validation, FREE, program, random, placement),
         Schedule(n_epochs, rate, decay, kl_warmup=0.0, scale_from=scale_from).phases(),
         program,
         random,

@@ -197,7 +197,9 @@ $ vaecp fit ratings.csv -o ratings.vaecp
 
 $ vaecp fit ratings.csv -o ratings.vaecp --method CPALS --rank 10
 
-$ vaecp fit ratings.csv -o ratings.vaecp --devices all"""
+$ vaecp fit ratings.csv -o ratings.vaecp --devices all
+
+$ vaecp fit folder-of-parquet-files -o ratings.vaecp"""
 
 
 @app.command(epilog=FIT)
@@ -216,15 +218,20 @@ def fit(
     values: Values = "auto",
     seed: Seed = 0,
 ) -> None:
-    """Fit a model to INPUT and write it, for `vaecp predict` and `vaecp report`."""
+    """Fit a model to INPUT and write it, for `vaecp predict` and `vaecp report`.
+
+    INPUT may also be a folder of Parquet files, which are read piece by piece.
+    """
     from vaecp.runtime.files import check_target
 
     check_target(output)
     refuse_overwriting(source, output)
     model = machines.given_to(_model(method, rank, seed, values, reading))
-    completing.fit(
-        reading.open(source, text, add_rows=True), model, Targets(source, model=output), printing
-    )
+    if machines.streams(source):
+        entries = completing.scanned(reading, source, text, machines.cache, printing)
+    else:
+        entries = reading.open(source, text, add_rows=True).observations
+    completing.fit(entries, model, Targets(source, model=output), printing)
 
 
 @app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")

@@ -11,7 +11,7 @@ from vaecp.formats.common import BYTES_OF_CELL, Request, damaged_means
 from vaecp.formats.raw import RawTable, Style, TableFile
 from vaecp.formats.tables import Table
 from vaecp.runtime.extras import require
-from vaecp.runtime.memory import refuse_beyond_memory
+from vaecp.runtime.memory import available_memory, refuse_beyond_memory
 
 
 class ParquetFile(TableFile):
@@ -42,11 +42,21 @@ class ParquetFile(TableFile):
 
 def _refuse_vast(path: Path) -> None:
     """Ask what the file declares before any of it is read."""
+    refuse_beyond_memory(path, _size_in_memory(path))
+
+
+def is_vast(path: Path) -> bool:
+    """Whether a file would take more than half of the memory that is free."""
+    ParquetFile().check_installed(path.suffix)
+    with damaged_means(path, "a Parquet file"):
+        return 2 * _size_in_memory(path) > available_memory()
+
+
+def _size_in_memory(path: Path) -> int:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        n_cells = file.metadata.num_rows * max(len(file.schema_arrow.names), 1)
-    refuse_beyond_memory(path, BYTES_OF_CELL * n_cells)
+        return BYTES_OF_CELL * file.metadata.num_rows * max(len(file.schema_arrow.names), 1)
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:

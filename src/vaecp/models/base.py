@@ -26,7 +26,8 @@ from vaecp.data.labels import UNSEEN, columns_of, lookup
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
-from vaecp.errors import ObservationError
+from vaecp.data.stored import StoredEntries
+from vaecp.errors import ObservationError, UnsupportedError
 from vaecp.models.bounds import Bounds
 from vaecp.models.checks import (
     check_at_least,
@@ -94,9 +95,18 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         check_consistent_length(columns[0], values)
         return Observations.from_keys(X, values, names, lower=lower, upper=upper), names
 
-    def fit_tensor(self, observations: Observations) -> Self:
-        """Learn from `Observations`, whose labels are encoded already."""
+    def fit_tensor(self, observations: Observations | StoredEntries) -> Self:
+        """Learn from `Observations`, or what `scan` returned: labels are encoded already."""
+        if isinstance(observations, StoredEntries):
+            return self._learn_stored(observations)
         return self._learn(observations, own_names(observations))
+
+    def _learn_stored(self, entries: StoredEntries) -> Self:
+        """Learn from entries on disk; methods that can do so override it."""
+        raise UnsupportedError(
+            f"{type(self).__name__} needs all entries in memory, and {entries.folder} holds them on "
+            "disk: use VAECP, or read a part of them."
+        )
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
         if observations.limits is not None:
@@ -304,7 +314,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         return indices
 
 
-def own_names(observations: Observations) -> tuple[str, ...]:
+def own_names(observations: Observations | StoredEntries) -> tuple[str, ...]:
     """Return the names of the modes, if they were given."""
     names = observations.mode_names
     return () if names == default_mode_names(observations.n_modes) else names

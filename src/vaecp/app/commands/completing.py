@@ -20,6 +20,9 @@ from vaecp.app.commands.printing import (
 from vaecp.errors import FormatError
 
 if TYPE_CHECKING:
+    from vaecp.app.commands.reading import Reading, Text
+    from vaecp.data.observations import Observations
+    from vaecp.data.stored import StoredEntries
     from vaecp.formats import Opened
     from vaecp.models.base import TensorEstimator
 
@@ -69,7 +72,7 @@ def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing:
     started = time.perf_counter()
     with kept_warnings(printing) as warned:
         with working(f"Fitting {text_of(observations.shape)}", printing):
-            fitted = _fitted(model, opened, targets)
+            fitted = _fitted(model, observations, targets)
             result, values = _filled(fitted, opened, cells, targets.coverage)
             write_completion(result, output, listing, cells.value)
         _write_report(fitted, opened, targets, printing)
@@ -91,14 +94,26 @@ def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing:
     _print_account(summary, printing)
 
 
-def fit(opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing) -> None:
+def scanned(
+    reading: Reading, source: Path, text: Text, cache: Path | None, printing: Printing
+) -> StoredEntries:
+    """Encode the entries of Parquet files, showing how far that is."""
+    with working(f"Encoding {source}", printing):
+        return reading.scan(source, text, cache)
+
+
+def fit(
+    observations: Observations | StoredEntries,
+    model: TensorEstimator,
+    targets: Targets,
+    printing: Printing,
+) -> None:
     """Fit, write the model, and say what it was fitted to."""
-    observations = opened.observations
     print_notes(observations.notes, printing)
     started = time.perf_counter()
     fitting = working(f"Fitting {text_of(observations.shape)}", printing)
     with kept_warnings(printing) as warned, fitting:
-        fitted = _fitted(model, opened, targets)
+        fitted = _fitted(model, observations, targets)
     summary = {
         "input": targets.source,
         "model": targets.model,
@@ -165,11 +180,13 @@ def _size(n_cells: int, opened: Opened, source: Path) -> str:
     return f"{size:,.0f} TB"
 
 
-def _fitted(model: TensorEstimator, opened: Opened, targets: Targets) -> TensorEstimator:
+def _fitted(
+    model: TensorEstimator, observations: Observations | StoredEntries, targets: Targets
+) -> TensorEstimator:
     from vaecp.outcomes.store import save
     from vaecp.runtime.progress import reporting, silenced
 
-    fitted = reporting(model).fit_tensor(opened.observations)
+    fitted = reporting(model).fit_tensor(observations)
     silenced(fitted)
     if targets.model is not None:
         save(fitted, targets.model)

@@ -1,8 +1,9 @@
-"""Where a fit runs: on which devices."""
+"""Where a fit runs, and where its entries lie."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +26,34 @@ class Machines:
             rich_help_panel=MACHINES,
         ),
     ] = None
+
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Read Parquet from disk piece by piece, as is done with folders and with files "
+            "that do not fit in memory.",
+            rich_help_panel=MACHINES,
+        ),
+    ] = False
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the encoded entries of Parquet that is read from disk; beside the "
+            "data by default.",
+            rich_help_panel=MACHINES,
+        ),
+    ] = None
+
+    def streams(self, source: Path) -> bool:
+        """Whether entries are left on disk."""
+        if self.stream or source.expanduser().is_dir():
+            return True
+        if source.suffix.lower() != ".parquet" or not source.expanduser().is_file():
+            return False
+        from vaecp.formats.parquet import is_vast
+
+        return is_vast(source.expanduser())
 
     def given_to(self, model: TensorEstimator) -> TensorEstimator:
         """Return the model with the devices that were asked for."""

@@ -12,6 +12,7 @@ import typer
 from vaecp.app.commands import suggestions
 
 if TYPE_CHECKING:
+    from vaecp.data.stored import StoredEntries
     from vaecp.formats import Opened
 
 READING = "Reading the input"
@@ -215,6 +216,22 @@ class Reading:
 
         below = self.below_diagonal.value
         return opened.with_entries(without_scatter(opened.observations, self.scatter or (), below))
+
+    def scan(self, source: Path, text: Text, cache: Path | None) -> StoredEntries:
+        """Encode the entries of Parquet files on disk, for a fit that reads them piece by piece."""
+        from vaecp.formats.stored import scan
+
+        options = self._options(text)
+        allowed = {"modes", "value", "missing", "duplicates"}
+        others = sorted(set(options) - allowed) + (["scatter"] if self.cleans else [])
+        if others or self.duplicates is Duplicates.mean:
+            name = others[0] if others else "duplicates"
+            raise typer.BadParameter(
+                f"--{name.replace('_', '-')} is given, but {source} is read from disk piece by piece, "
+                "which does not have it: leave it out."
+            )
+        options.pop("duplicates", None)
+        return scan(source, cache=cache, **options)
 
     @property
     def cleans(self) -> bool:

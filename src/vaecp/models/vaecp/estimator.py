@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vaecp.data.features import with_features
 from vaecp.data.observations import Observations
-from vaecp.models.base import TensorEstimator
+from vaecp.data.stored import StoredEntries
+from vaecp.models.base import TensorEstimator, own_names
 from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import FitResult
 from vaecp.models.vaecp.fitted import FittedVAECP
@@ -22,6 +23,7 @@ from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
 from vaecp.models.vaecp.portfolio import EFFORTS
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range
+from vaecp.models.vaecp.streaming import fit_stored
 from vaecp.runtime.progress import no_progress, progress_bar
 
 
@@ -314,6 +316,16 @@ class VAECP(TensorEstimator):
         result = self._fit(scaled, random, likelihood)
         result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
         self._take_over(observations, scaling, result, names)
+        vars(self).pop("stream_values_", None)
+        return self
+
+    def _learn_stored(self, entries: StoredEntries) -> Self:
+        with progress_bar("VAECP") if self.verbose else no_progress() as on_progress:
+            learned = fit_stored(
+                entries, self.likelihood, self._settings(), self._random(), on_progress
+            )
+        self._take_over(learned.sample, learned.scaling, learned.result, own_names(learned.sample))
+        self.observed_rows_ = tuple(counts > 0 for counts in entries.counts)
         vars(self).pop("stream_values_", None)
         return self
 

@@ -7,6 +7,7 @@ from gradient_training import ARCHITECTURE, LAYOUT, loop, outcome_of, small_tens
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.decoder import decode
+from vaecp.models.vaecp.gradients.entries import rows_with_entries
 from vaecp.models.vaecp.gradients.members import TrainedMembers, _members, train_members
 from vaecp.models.vaecp.gradients.schedule import Schedule
 from vaecp.models.vaecp.members import Ensemble
@@ -68,7 +69,7 @@ def test_without_a_finish_the_judged_members_are_final():
 def test_members_predict_what_the_decoder_does():
     tensor = small_tensor()
     parameters = outcome_of(tensor, n_epochs=20).parameters
-    found = means(_members(parameters, (tensor,), LAYOUT, ARCHITECTURE))
+    found = means(_members(parameters, rows_with_entries(tensor), LAYOUT, ARCHITECTURE))
     for place in range(2):
         rows, _, decoder = jax.tree.map(lambda a, m=place: a[m], parameters)
         expected, _ = decode(decoder, rows.mean, LAYOUT, CELLS)
@@ -80,7 +81,9 @@ def test_rows_that_nothing_is_known_of_have_the_prior(row):
     tensor = small_tensor()
     known = tensor.take(tensor.indices[:, 0] != 3)
     parameters = outcome_of(known, n_epochs=20).parameters
-    for place, member in enumerate(_members(parameters, (known,), LAYOUT, ARCHITECTURE)):
+    for place, member in enumerate(
+        _members(parameters, rows_with_entries(known), LAYOUT, ARCHITECTURE)
+    ):
         prior = parameters.prior
         np.testing.assert_allclose(member.mean[0][row, :3], prior.mean[place, 0, :3], atol=1e-6)
         np.testing.assert_allclose(

@@ -9,7 +9,7 @@ from scipy import stats
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.driver import run_phases
-from vaecp.models.vaecp.gradients.entries import place_problem
+from vaecp.models.vaecp.gradients.entries import InMemory
 from vaecp.models.vaecp.gradients.layout import Layout
 from vaecp.models.vaecp.gradients.loop import Loop
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
@@ -75,7 +75,7 @@ def trained(observations: Observations, likelihood: Likelihood) -> np.ndarray:
     random, placement = np.random.default_rng(0), Placement.on("cpu")
     outcome = run_phases(
         initial_states(0, [1e3], layout, ARCHITECTURE, free),
-        place_problem(observations, None, free, loop, random, placement),
+        InMemory.of(observations, None, free, loop, random, placement),
         Schedule(300, 0.02, decay=True, kl_warmup=0.4, scale_from=1.0).phases(),
         loop,
         random,

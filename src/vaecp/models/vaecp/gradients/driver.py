@@ -5,15 +5,16 @@ Python sees only whole chunks, to show progress and to stop.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from vaecp.errors import TrainingError
-from vaecp.models.vaecp.gradients.entries import shuffled_blocks
+from vaecp.models.vaecp.gradients.entries import Source, shuffled_blocks
 from vaecp.models.vaecp.gradients.loop import (
     Epoch,
     Loop,
@@ -24,6 +25,7 @@ from vaecp.models.vaecp.gradients.loop import (
     start_all,
 )
 from vaecp.models.vaecp.gradients.objective import Parameters
+from vaecp.runtime.checkpoints import checkpoint
 from vaecp.runtime.placement import Placement
 from vaecp.runtime.threads import in_threads
 
@@ -43,9 +45,22 @@ class Outcome:
     stopped_early: bool
 
 
+@dataclass
+class Course:
+    """How far training has come, beside the states of the members."""
+
+    phase: int = 0
+    n_chunks: int = 0  # of this phase
+    n_pieces: int = 0  # of all phases
+    n_done: int = 0  # epochs of all phases
+    chunks: list[Epoch] = field(default_factory=list)
+    stages: list[Parameters] = field(default_factory=list)
+    stopped_early: bool = False
+
+
 def run_phases(
     states: State,
-    problem: Problem,
+    source: Source,
     phases: Sequence[Phase],
     loop: Loop,
     random: np.random.Generator,
@@ -53,6 +68,7 @@ def run_phases(
     *,
     patience: int | None = None,
     on_chunk: OnChunk | None = None,
+    name: str = "training",
 ) -> Outcome:
     """Train every member through the phases, each from the best state of the one before.
 
@@ -60,32 +76,47 @@ def run_phases(
 
     With validation entries the best state is the one that does best there, otherwise the last.
     A phase ends early when no member has improved for `patience` epochs. `random` shuffles the
-    batches; members see the same ones, with the same noise.
+    batches; members see the same ones, with the same noise. Under `name` a checkpoint, if there
+    is one, keeps how far training has come.
     """
-    chunks: list[Epoch] = []
-    n_done, stopped_early = 0, False
-    stages = []
-    groups = Groups(states, problem, loop, placement)
-    for number, phase in enumerate(phases):
-        if number:
+    groups = Groups(states, loop, placement)
+    course = resumed(name, groups, random) or Course()
+    pieces = source.pieces(course.n_pieces)
+    while course.phase < len(phases):
+        if course.phase and not course.n_chunks:
             groups.start_from_best()
-        for part, n_epochs in _in_chunks(phase, loop.epochs_per_chunk):
-            epochs = groups.run(
-                part, shuffled_blocks(problem, loop, random), random.integers(2**31)
-            )
-            chunks.append(jax.tree.map(lambda a, n=n_epochs: a[:n], epochs))
-            _refuse_non_finite(chunks[-1], n_done, part)
-            n_done += n_epochs
-            if on_chunk is not None:
-                on_chunk(n_done, chunks[-1]._asdict())
-            if patience is not None and groups.epochs_since_best() >= patience:
-                stopped_early = True
+        rest = itertools.islice(
+            _in_chunks(phases[course.phase], loop.epochs_per_chunk), course.n_chunks, None
+        )
+        for part, n_epochs in rest:
+            if course.n_chunks and patience is not None and groups.epochs_since_best() >= patience:
+                course.stopped_early = True
                 break
-        stages.append(groups.best())
-    history = {
-        term: np.concatenate([chunk._asdict()[term] for chunk in chunks]) for term in Epoch._fields
+            problem = next(pieces)
+            epochs = groups.run(
+                problem, part, shuffled_blocks(problem, loop, random), random.integers(2**31)
+            )
+            course.chunks.append(jax.tree.map(lambda a, n=n_epochs: a[:n], epochs))
+            _refuse_non_finite(course.chunks[-1], course.n_done, part)
+            course.n_done += n_epochs
+            course.n_chunks += 1
+            course.n_pieces += 1
+            if on_chunk is not None:
+                on_chunk(course.n_done, course.chunks[-1]._asdict())
+            keep(name, groups, course, random)
+        course.stages.append(groups.best())
+        course.phase, course.n_chunks = course.phase + 1, 0
+    keep(name, groups, course, random, at_end=True)
+    stages, history = course.stages, history_of(course)
+    return Outcome(stages[-1], stages, history, course.stopped_early)
+
+
+def history_of(course: Course) -> dict[str, np.ndarray]:
+    """Return the terms of all epochs so far."""
+    return {
+        term: np.concatenate([chunk._asdict()[term] for chunk in course.chunks])
+        for term in Epoch._fields
     }
-    return Outcome(stages[-1], stages, history, stopped_early)
 
 
 class Groups:
@@ -95,8 +126,8 @@ class Groups:
     thread. The groups do not depend on the number of cores, and so the results do not either.
     """
 
-    def __init__(self, states: State, problem: Problem, loop: Loop, placement: Placement):
-        self.problem, self.loop, self.placement = problem, loop, placement
+    def __init__(self, states: State, loop: Loop, placement: Placement):
+        self.loop, self.placement = loop, placement
         n_members = len(states.best_loss)
         in_groups = placement.is_cpu and placement.is_one
         size = GROUP_ON_CPU if in_groups else n_members
@@ -104,14 +135,14 @@ class Groups:
         self.groups = [placement.of_all(group) for group in _cut(states, size)]
         self.has_compiled = False
 
-    def run(self, phase: Phase, batches: np.ndarray, seed: int) -> Epoch:
+    def run(self, problem: Problem, phase: Phase, batches: np.ndarray, seed: int) -> Epoch:
         """Train for a chunk; return its terms, epochs first."""
         key = jax.random.key(seed)
+        if not self.placement.is_local:
+            key = jax.random.wrap_key_data(self.placement.of_all(jax.random.key_data(key)))
 
         def run_group(states: State) -> tuple[State, Epoch]:
-            return jax.block_until_ready(
-                run_chunk(states, self.problem, phase, batches, key, self.loop)
-            )
+            return jax.block_until_ready(run_chunk(states, problem, phase, batches, key, self.loop))
 
         if self.has_compiled and len(self.groups) > 1:
             outcomes = in_threads(run_group, self.groups)
@@ -136,6 +167,57 @@ class Groups:
 
     def epochs_since_best(self) -> int:
         return min(int(states.epochs_since_best.min()) for states in self.groups)
+
+
+def keep(
+    name: str,
+    groups: Groups,
+    course: Course,
+    random: np.random.Generator,
+    *,
+    at_end: bool = False,
+) -> None:
+    """Let the checkpoint keep how far training has come, if there is one and it is time to."""
+    kept = checkpoint()
+    if kept is None or not (at_end or kept.is_due()):
+        return
+    states, stages = jax.tree.leaves(groups.groups), jax.tree.leaves(course.stages)
+    arrays = {f"state.{place}": np.asarray(array) for place, array in enumerate(states)}
+    arrays |= {f"stage.{place}": np.asarray(array) for place, array in enumerate(stages)}
+    arrays |= {f"history.{term}": array for term, array in history_of(course).items()}
+    numbers = {
+        "phase": course.phase,
+        "n_chunks": course.n_chunks,
+        "n_pieces": course.n_pieces,
+        "n_done": course.n_done,
+        "stopped_early": course.stopped_early,
+        "n_stages": len(course.stages),
+    }
+    kept.save(name, arrays, {"course": numbers, "random": random.bit_generator.state})
+
+
+def resumed(name: str, groups: Groups, random: np.random.Generator) -> Course | None:
+    """Stand where the checkpoint says, and return how far that is; None where it says nothing."""
+    kept = checkpoint()
+    found = kept.load(name) if kept is not None else None
+    if found is None:
+        return None
+    arrays, told = found
+    numbers = dict(told["course"])
+    n_stages, history = (
+        numbers.pop("n_stages"),
+        Epoch(*(arrays[f"history.{t}"] for t in Epoch._fields)),
+    )
+    groups.groups = groups.placement.of_all(_filled(groups.groups, arrays, "state"))
+    stages = _filled([groups.best() for _ in range(n_stages)], arrays, "stage")
+    random.bit_generator.state = told["random"]
+    return Course(**numbers, chunks=[history], stages=[*map(groups.placement.of_all, stages)])
+
+
+def _filled(tree, arrays: dict[str, np.ndarray], name: str):
+    """Return a tree of the same structure with arrays that were kept."""
+    leaves, structure = jax.tree.flatten(tree)
+    return jax.tree.unflatten(structure, [arrays[f"{name}.{n}"] for n in range(len(leaves))])
 
 
 # Cut and joined by NumPy: on arrays of a CPU that costs nothing, while JAX would compile a

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 
 from vaecp.data.observations import Observations
@@ -9,6 +14,65 @@ from vaecp.models.vaecp.gradients.loop import Loop, Problem
 from vaecp.models.vaecp.gradients.objective import Entries
 from vaecp.runtime.padding import round_up
 from vaecp.runtime.placement import Placement
+
+
+class Source(Protocol):
+    """Where entries come from: in pieces, each of which is trained on for a chunk of epochs.
+
+    Attributes
+    ----------
+    seen : per mode, which rows have entries to learn from.
+    seen_at_end : the same once entries that were held out are learned from too.
+    """
+
+    @property
+    def seen(self) -> tuple[np.ndarray, ...]: ...
+
+    @property
+    def seen_at_end(self) -> tuple[np.ndarray, ...]: ...
+
+    def pieces(self, first: int) -> Iterator[Problem]:
+        """Yield the piece of every chunk, without end, from this one on."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Entries that lie on the devices: every chunk takes them all."""
+
+    problem: Problem
+    seen: tuple[np.ndarray, ...] = ()
+    seen_at_end: tuple[np.ndarray, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        train: Observations,
+        held_out: Observations | None,
+        free: np.ndarray,
+        loop: Loop,
+        random: np.random.Generator,
+        placement: Placement,
+    ) -> InMemory:
+        """Place the entries."""
+        problem = place_problem(train, held_out, free, loop, random, placement)
+        seen = rows_with_entries(train)
+        if held_out is None:
+            return cls(problem, seen, seen)
+        also = rows_with_entries(held_out)
+        return cls(problem, seen, tuple(a | b for a, b in zip(seen, also, strict=True)))
+
+    def pieces(self, first: int) -> Iterator[Problem]:
+        """Yield the same again and again."""
+        return itertools.repeat(self.problem)
+
+
+def rows_with_entries(observations: Observations) -> tuple[np.ndarray, ...]:
+    """Return per mode which rows have an entry."""
+    return tuple(
+        np.bincount(column, minlength=size) > 0
+        for column, size in zip(observations.indices.T, observations.shape, strict=True)
+    )
 
 
 def place_problem(
@@ -29,8 +93,6 @@ def place_problem(
     n_entries = loop.batch_size * n_batches
     every = padded_entries(indices[order], values[order], n_entries)
     is_held_out = np.pad(order >= len(train), (0, n_entries - len(order))).astype(np.float32)
-    n_held_out = round_up(len(judged), at_least=32)
-    held_out = padded_entries(judging, judged, n_held_out)
 
     def cut(array: np.ndarray):
         # In turn, so that padding is spread over the parts.
@@ -40,9 +102,16 @@ def place_problem(
     return Problem(
         training=Entries(cut(every[0]), cut(every[1]), cut(every[2] - is_held_out)),
         held_out=cut(is_held_out),
-        validation=Entries(*(placement.of_all(array) for array in held_out)),
+        n_entries=placement.of_all(np.float32(n_entries)),
+        validation=place_validation(judging, judged, placement),
         free=placement.of_all(free.astype(np.float32)),
     )
+
+
+def place_validation(indices: np.ndarray, values: np.ndarray, placement: Placement) -> Entries:
+    """Put the entries that judge on every device."""
+    padded = padded_entries(indices, values, round_up(len(values), at_least=32))
+    return Entries(*(placement.of_all(array) for array in padded))
 
 
 def shuffled_blocks(problem: Problem, loop: Loop, random: np.random.Generator) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,8 +14,10 @@ from vaecp.models.vaecp.gradients.schedule import (
     Schedule,
     choose_batch_size,
     choose_epochs,
+    choose_passes,
     loop_for,
 )
+from vaecp.models.vaecp.gradients.streamed import Stored
 from vaecp.models.vaecp.judging import Trained
 from vaecp.models.vaecp.likelihoods import (
     GAUSSIAN,
@@ -45,17 +48,61 @@ def network_members(
 ) -> NetworkMembers:
     """Train on what every fold leaves, and on all entries."""
     placement = Placement.on(settings.devices)
+    n_entries = len(plan.observations)
+    batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
+    job = _Job(
+        settings,
+        n_entries,
+        batch_size,
+        settings.max_epochs or choose_epochs(n_entries, batch_size),
+        plan.seed,
+        placement,
+        on_progress,
+    )
     if not plan.folds:
-        alone = _train(plan.observations, None, plan, settings, placement, on_progress)
+        alone = _train(plan.observations, None, job, "network")
         return NetworkMembers([Trained((), member) for member in alone.final], alone.history)
     by_fold = [
-        _train(fold.train, fold.held_out, plan, settings, placement, on_progress)
-        for fold in plan.folds
+        _train(fold.train, fold.held_out, job, f"network-{number}")
+        for number, fold in enumerate(plan.folds)
     ]
     members = zip(*(found.judged for found in by_fold), by_fold[0].final, strict=True)
     return NetworkMembers(
         [Trained(tuple(judged), final) for *judged, final in members], by_fold[0].history
     )
+
+
+def stored_members(
+    stored: Stored,
+    held_out: Observations,
+    settings: Settings,
+    seed: int,
+    on_progress: OnProgress | None,
+) -> NetworkMembers:
+    """Train on entries that are read from disk: piece by piece, each as if it were an epoch."""
+    n_entries = len(stored.entries)
+    batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
+    n_passes = settings.max_epochs or choose_passes(n_entries, batch_size)
+    n_pieces = n_passes * stored.n_pieces
+    placement = Placement.on(settings.devices)
+    job = _Job(settings, n_entries, batch_size, n_pieces, seed, placement, on_progress, "pieces")
+    found = _train(stored, held_out, job, "network")
+    members = zip(found.judged, found.final, strict=True)
+    return NetworkMembers([Trained((judged,), final) for judged, final in members], found.history)
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What the trainings of a fit share."""
+
+    settings: Settings
+    n_entries: int
+    batch_size: int
+    n_epochs: int
+    seed: int
+    placement: Placement
+    on_progress: OnProgress | None
+    unit: str = "epochs"
 
 
 def _shared(likelihood: Likelihood) -> Likelihood:
@@ -72,19 +119,11 @@ def _of_type(kind: type[Likelihood]) -> Likelihood:
 
 
 def _train(
-    train: Observations,
-    held_out: Observations | None,
-    plan: Plan,
-    settings: Settings,
-    placement: Placement,
-    on_progress: OnProgress | None,
+    train: Observations | Stored, held_out: Observations | None, job: _Job, name: str
 ) -> TrainedMembers:
-    recipe = settings.recipe
-    n_entries = len(plan.observations)
-    batch_size = recipe.batch_size or choose_batch_size(n_entries)
-    layout = Layout.of(train.shape)
+    settings, recipe = job.settings, job.settings.recipe
     schedule = Schedule(
-        settings.max_epochs or choose_epochs(n_entries, batch_size),
+        job.n_epochs,
         recipe.learning_rate,
         decay=recipe.decay,
         kl_warmup=recipe.kl_warmup,
@@ -101,10 +140,19 @@ def _train(
     )
     n_members = settings.n_members or MEMBERS
     n_epochs = schedule.n_epochs_in_all
+    loop = loop_for(
+        job.n_entries,
+        job.batch_size,
+        Layout.of(train.shape),
+        recipe.n_draws,
+        recipe.log_variance_rate,
+        job.placement,
+        _shared(settings.likelihood),
+    )
 
     def on_chunk(n_done: int, terms: dict[str, np.ndarray]) -> None:
-        if on_progress is not None:
-            on_progress(n_done, n_epochs, "epochs")
+        if job.on_progress is not None:
+            job.on_progress(n_done, n_epochs, job.unit)
 
     return train_members(
         train,
@@ -112,17 +160,10 @@ def _train(
         architecture,
         np.resize(recipe.weight_precision, n_members).tolist(),
         schedule,
-        loop_for(
-            n_entries,
-            batch_size,
-            layout,
-            recipe.n_draws,
-            recipe.log_variance_rate,
-            placement,
-            _shared(settings.likelihood),
-        ),
-        plan.seed,
-        placement,
+        replace(loop, epochs_per_chunk=1) if isinstance(train, Stored) else loop,
+        job.seed,
+        job.placement,
         patience=recipe.patience,
         on_chunk=on_chunk,
+        name=name,
     )

@@ -47,7 +47,8 @@ class Loop:
     @property
     def n_parts(self) -> int:
         """Into how many parts the entries are cut: one where batches cannot be cut evenly."""
-        return 1 if self.batch_size % (N_SHARDS * self.block_size) else N_SHARDS
+        n_parts = max(N_SHARDS, self.mesh.size if self.mesh is not None else 1)
+        return 1 if self.batch_size % (n_parts * self.block_size) else n_parts
 
 
 class Phase(NamedTuple):
@@ -63,10 +64,14 @@ class Phase(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The data of one fit, on the device; the first axis of entries goes over their parts."""
+    """The data of one fit, or a piece of them, on the device.
+
+    The first axis of entries goes over their parts.
+    """
 
     training: Entries  # held-out ones are among them, with a weight of 0
     held_out: Array  # (parts, n): 1 for those
+    n_entries: Array  # of all pieces; padding counts, as its terms are zero
     validation: Entries  # (n, ...)
     free: Array  # (rows, width): 1 for numbers that are learned, 0 for padding and constants
 
@@ -187,14 +192,13 @@ def _gradient(parameters, inputs, problem, settings, weight_precision, loop: Loo
     """Return the gradient of a minibatch's loss, and the terms of its bound."""
     blocks, key = inputs
     batch = _take_blocks(problem, settings, blocks, loop.block_size)
-    n_entries = problem.training.values.size  # padding counts: its terms are zero
 
     def loss(parameters: Parameters):
         bound = batch_elbo(
             parameters,
             batch,
             key,
-            n_entries,
+            problem.n_entries,
             loop.layout,
             problem.free,
             loop.n_draws,

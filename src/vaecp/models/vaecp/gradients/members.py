@@ -12,13 +12,14 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients import driver
 from vaecp.models.vaecp.gradients.decoder import initial_decoder
-from vaecp.models.vaecp.gradients.entries import place_problem
+from vaecp.models.vaecp.gradients.entries import InMemory, Source
 from vaecp.models.vaecp.gradients.layout import Layout
 from vaecp.models.vaecp.gradients.loop import Loop, State, start_all
 from vaecp.models.vaecp.gradients.loop import Member as LoopMember
 from vaecp.models.vaecp.gradients.objective import Parameters
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.gradients.schedule import Schedule
+from vaecp.models.vaecp.gradients.streamed import FromDisk, Stored
 from vaecp.models.vaecp.members import Member
 from vaecp.models.vaecp.networks import Network
 from vaecp.runtime.compilation import keep_compiled_programs
@@ -65,7 +66,7 @@ class TrainedMembers:
 
 
 def train_members(
-    train: Observations,
+    train: Observations | Stored,
     held_out: Observations | None,
     architecture: Architecture,
     weight_precisions: Sequence[float],
@@ -76,33 +77,58 @@ def train_members(
     *,
     patience: int | None = None,
     on_chunk: driver.OnChunk | None = None,
+    name: str = "network",
 ) -> TrainedMembers:
-    """Train on some entries and judge by the others, then go on with all from the best mean."""
+    """Train on some entries and judge by the others, then go on with all from the best mean.
+
+    `name` is that under which a checkpoint keeps the training.
+    """
     keep_compiled_programs()
     random = np.random.default_rng(seed)
     with placement.as_default():
         free = free_numbers(train.shape, loop.layout, architecture)
-        problem = place_problem(train, held_out, free, loop, random, placement)
+        source = _source(train, held_out, free, loop, random, placement)
         states = initial_states(seed, weight_precisions, loop.layout, architecture, free)
         member = jax.tree.map(jnp.copy, states.member)
-        options = {"patience": patience, "on_chunk": on_chunk}
         first = driver.run_phases(
-            states, problem, schedule.phases(), loop, random, placement, **options
+            states,
+            source,
+            schedule.phases(),
+            loop,
+            random,
+            placement,
+            patience=patience,
+            on_chunk=on_chunk,
+            name=name,
         )
-        judged = _members(first.parameters, (train,), loop.layout, architecture)
+        judged = _members(first.parameters, source.seen, loop.layout, architecture)
         if not schedule.n_finish:
             return TrainedMembers(judged, judged, first.history, first.stopped_early)
         rest = driver.run_phases(
-            start_all(first.stages[0], member),
-            problem,
+            start_all(first.stages[0], placement.of_all(member)),
+            source,
             schedule.finishing_phases(),
             loop,
             random,
             placement,
+            name=f"{name}-finishing",
         )
-        learned_from = (train, held_out) if held_out is not None else (train,)
-        final = _members(rest.parameters, learned_from, loop.layout, architecture)
+        final = _members(rest.parameters, source.seen_at_end, loop.layout, architecture)
         return TrainedMembers(judged, final, first.history, first.stopped_early)
+
+
+def _source(
+    train: Observations | Stored,
+    held_out: Observations | None,
+    free: np.ndarray,
+    loop: Loop,
+    random: np.random.Generator,
+    placement: Placement,
+) -> Source:
+    if isinstance(train, Observations):
+        return InMemory.of(train, held_out, free, loop, random, placement)
+    assert held_out is not None
+    return FromDisk.of(train, held_out, free, loop, random, placement)
 
 
 def free_numbers(shape: tuple[int, ...], layout: Layout, architecture: Architecture) -> np.ndarray:
@@ -164,19 +190,14 @@ def _initial_parameters(
 
 def _members(
     parameters: Parameters,
-    learned_from: Sequence[Observations],
+    seen: tuple[np.ndarray, ...],
     layout: Layout,
     architecture: Architecture,
 ) -> list[Member]:
     """Cut the padding off, and give rows without entries and unseen labels the prior."""
     rows, prior, decoder = jax.tree.map(
-        lambda a: np.asarray(a, dtype=np.float64), tuple(parameters)
+        lambda a: np.asarray(a).astype(np.float64), tuple(parameters)
     )
-    indices = np.concatenate([part.indices for part in learned_from])
-    seen = [
-        np.bincount(column, minlength=size) > 0
-        for column, size in zip(indices.T, learned_from[0].shape, strict=True)
-    ]
     return [
         _member(
             jax.tree.map(lambda a, m=m: a[m], (rows, prior, decoder)), seen, layout, architecture
@@ -186,7 +207,7 @@ def _members(
 
 
 def _member(
-    parameters: tuple, seen: list[np.ndarray], layout: Layout, architecture: Architecture
+    parameters: tuple, seen: tuple[np.ndarray, ...], layout: Layout, architecture: Architecture
 ) -> Member:
     rows, prior, decoder = parameters
     rank, n_modes = architecture.rank, layout.n_modes
@@ -198,9 +219,9 @@ def _member(
         usual = mode % len(prior.mean)
         mean = np.concatenate([rows.mean[part], rows.mean[offset : offset + 1]])
         variance = np.exp(np.concatenate([rows.log_variance[part], rows.log_variance[:1]]))
-        for row in np.flatnonzero(~np.append(known, False)):
-            mean[row, own] = prior.mean[usual, own]
-            variance[row, own] = np.exp(prior.log_variance[usual, own])
+        unknown = np.ix_(np.flatnonzero(~np.append(known, False)), own)
+        mean[unknown] = prior.mean[usual, own]
+        variance[unknown] = np.exp(prior.log_variance[usual, own])
         variance[:, np.setdiff1d(np.arange(variance.shape[1]), own)] = 0.0
         means.append(mean.astype(np.float32))
         variances.append(variance.astype(np.float32))

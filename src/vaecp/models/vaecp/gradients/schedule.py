@@ -13,6 +13,8 @@ from vaecp.runtime.placement import N_SHARDS, Placement
 
 STEPS = 3_000
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
+MIN_PASSES = 2
+"""Over entries that are read from disk."""
 FINISHING_RATE = 0.1
 
 
@@ -22,14 +24,14 @@ def choose_batch_size(n_entries: int) -> int:
     return int(2 ** np.clip(power, 6, 13))
 
 
-def choose_block_size(n_entries: int, batch_size: int) -> int:
+def choose_block_size(n_entries: int, batch_size: int, n_parts: int = N_SHARDS) -> int:
     """Entries are shuffled singly once, and in blocks every epoch.
 
     A block is read in one piece, and the order of an epoch stays short however many entries
     there are.
     """
-    block_size = min(16, max(batch_size // N_SHARDS, 1))
-    while n_entries // block_size > 2**16 and 16 * block_size < batch_size:
+    block_size = min(16, max(batch_size // n_parts, 1))
+    while n_entries // block_size > 2**16 and 2 * n_parts * block_size < batch_size:
         block_size *= 2
     return block_size if batch_size % block_size == 0 else 1
 
@@ -38,6 +40,12 @@ def choose_epochs(n_entries: int, batch_size: int) -> int:
     """A number of steps, so that small tensors see their entries more often."""
     steps_per_epoch = -(-n_entries // batch_size)
     return int(np.clip(STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
+
+
+def choose_passes(n_entries: int, batch_size: int) -> int:
+    """As many steps over entries on disk as over ones in memory, in fewer passes where these are long."""
+    steps_per_pass = -(-n_entries // batch_size)
+    return int(np.clip(STEPS // steps_per_pass, MIN_PASSES, MAX_EPOCHS))
 
 
 def loop_for(
@@ -50,10 +58,16 @@ def loop_for(
     likelihood: Likelihood = GAUSSIAN,
 ) -> Loop:
     """What the compiled program is specialised to."""
+    n_devices = len(placement.devices)
+    if n_devices > 1 and batch_size % placement.n_parts:
+        raise ValueError(
+            f"batch_size is {batch_size}, which {n_devices} devices cannot share evenly: use a "
+            f"multiple of {placement.n_parts}, or one device."
+        )
     return Loop(
         layout,
         batch_size,
-        choose_block_size(n_entries, batch_size),
+        choose_block_size(n_entries, batch_size, placement.n_parts),
         n_draws,
         choose_epochs_per_chunk(n_entries, batch_size),
         log_variance_rate,

@@ -1,0 +1,160 @@
+"""Observed entries that stay on disk, read block by block: a tensor larger than memory."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from vaecp.data.checks import times
+from vaecp.data.observations import Observations
+from vaecp.errors import FormatError
+
+LEAST_BLOCK, MOST_BLOCK = 64, 4_096
+"""Entries that are read in one piece, and dealt out as one from pass to pass."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One pair of arrays on disk: `NAME-indices.npy` (n, D) and `NAME-values.npy` (n,)."""
+
+    name: str
+    n_entries: int
+    checksum: int
+
+    def paths(self, folder: Path) -> tuple[Path, Path]:
+        return folder / f"{self.name}-indices.npy", folder / f"{self.name}-values.npy"
+
+    def open(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Map the arrays, or say which file is damaged."""
+        arrays = []
+        for path in self.paths(folder):
+            try:
+                arrays.append(np.load(path, mmap_mode="r", allow_pickle=False))
+                if len(arrays[-1]) != self.n_entries:
+                    raise ValueError(f"it has {len(arrays[-1])} entries, not {self.n_entries}")
+            except (OSError, ValueError) as error:
+                raise FormatError(
+                    f"{path}: is damaged ({error}): remove the folder {folder}, and it is written anew."
+                ) from error
+        return arrays[0], arrays[1]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredEntries:
+    """The observed entries of a tensor as arrays in a folder, in parts.
+
+    Parameters
+    ----------
+    folder : where the arrays are.
+    parts : the arrays, in order.
+    shape, mode_names, labels, value_name : as in `Observations`.
+    counts : per mode, how many entries each row has.
+    extremes : positions of the least and of the largest value.
+    notes : what was decided when they were encoded, in sentences.
+    """
+
+    folder: Path
+    parts: tuple[Part, ...]
+    shape: tuple[int, ...]
+    mode_names: tuple[str, ...]
+    labels: tuple[np.ndarray, ...]
+    value_name: str
+    counts: tuple[np.ndarray, ...]
+    extremes: tuple[int, int]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(part.n_entries for part in self.parts)
+
+    def __repr__(self) -> str:
+        return f"StoredEntries({times(self.shape)}, {len(self):,} entries in {self.folder})"
+
+    @property
+    def n_modes(self) -> int:
+        return len(self.shape)
+
+    @property
+    def n_cells(self) -> int:
+        return int(np.prod([float(size) for size in self.shape]))
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same entries in the same order, wherever they lie."""
+        contents = [
+            self.shape,
+            self.mode_names,
+            self.value_name,
+            [(part.n_entries, part.checksum) for part in self.parts],
+        ]
+        return hashlib.sha256(json.dumps(contents).encode()).hexdigest()[:16]
+
+    @property
+    def block_size(self) -> int:
+        """Small where there are few entries, so that there are blocks to shuffle."""
+        return int(np.clip(len(self) // MOST_BLOCK, LEAST_BLOCK, MOST_BLOCK))
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return np.cumsum([0, *(part.n_entries for part in self.parts)])
+
+    @cached_property
+    def blocks(self) -> np.ndarray:
+        """Where blocks begin and end, (blocks, 2); a block lies within one part."""
+        found = []
+        for first, last in itertools.pairwise(self._starts):
+            starts = np.arange(first, last, self.block_size)
+            found.append(np.stack([starts, np.minimum(starts + self.block_size, last)], axis=1))
+        return np.concatenate(found)
+
+    def read(self, blocks: Sequence[int] | np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the positions, indices and values of the entries of blocks, one after the other.
+
+        The files are mapped for as long as this takes, so that their pages do not count as
+        memory of the process afterwards.
+        """
+        ends = self.blocks[np.asarray(blocks, dtype=np.int64)]
+        sizes = ends[:, 1] - ends[:, 0]
+        total = int(sizes.sum())
+        positions = np.repeat(ends[:, 0] - np.cumsum(sizes) + sizes, sizes) + np.arange(total)
+        owner = np.searchsorted(self._starts, ends[:, 0], side="right") - 1
+        indices = np.empty((total, self.n_modes), dtype=np.int32)
+        values = np.empty(total, dtype=np.float64)
+        to = np.cumsum(sizes)
+        for number in np.unique(owner):
+            mapped = self.parts[number].open(self.folder)
+            for place in np.flatnonzero(owner == number):
+                here = slice(*(ends[place] - self._starts[number]))
+                there = slice(to[place] - sizes[place], to[place])
+                indices[there], values[there] = mapped[0][here], mapped[1][here]
+            del mapped
+        return positions, indices, values
+
+    def sample(self, n: int, random: np.random.Generator) -> tuple[np.ndarray, Observations]:
+        """Return positions of `n` entries at random, in order, and the entries.
+
+        The least and the largest value are among them, so that nothing lies outside their range.
+        """
+        n = min(n, len(self))
+        chosen = random.choice(len(self), size=n, replace=False, shuffle=False)
+        chosen = np.unique(np.concatenate([chosen, self.extremes]))
+        found = [self._of_part(number, part) for number, part in self._cut(chosen)]
+        indices, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return chosen, Observations(
+            indices, values, self.shape, self.mode_names, self.labels, self.value_name, self.notes
+        )
+
+    def _cut(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        ends = np.searchsorted(positions, self._starts)
+        for number, (first, last) in enumerate(itertools.pairwise(ends)):
+            yield number, positions[first:last] - self._starts[number]
+
+    def _of_part(self, number: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        indices, values = self.parts[number].open(self.folder)
+        return np.asarray(indices[places]), np.asarray(values[places], dtype=np.float64)
