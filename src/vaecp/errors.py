@@ -32,6 +32,10 @@ class CheckpointError(VaecpError, ValueError):
     """A checkpoint is damaged, or is that of another fit."""
 
 
+class ProcessError(VaecpError, RuntimeError):
+    """Processes that fit a model together differ, or one of them has ended."""
+
+
 class DatasetError(VaecpError, RuntimeError):
     """A named dataset is unknown, cannot be reached, or fails its checksum."""
 

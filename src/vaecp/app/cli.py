@@ -27,7 +27,7 @@ from vaecp.app.commands import rank as rank_command
 from vaecp.app.commands.completing import Cells, Layout, Targets
 from vaecp.app.commands.demo import DemoFolder, demonstrate
 from vaecp.app.commands.grouping import grouped
-from vaecp.app.commands.machines import Machines
+from vaecp.app.commands.machines import Devices, Machines
 from vaecp.app.commands.options import (
     Coverage,
     Output,
@@ -158,7 +158,7 @@ def complete(
     output: Output,
     reading: Reading,
     text: Text,
-    machines: Machines,
+    devices: Devices,
     printing: Printing,
     method: Method = None,
     rank: Rank = None,
@@ -185,7 +185,7 @@ def complete(
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
     check_coverage(coverage)
     _check_targets(source, output, save, page)
-    model = machines.given_to(_model(method, rank, seed, values, reading))
+    model = devices.given_to(_model(method, rank, seed, values, reading))
     code = reading.code(source, text)
     targets = Targets(source, output, save, page, cells, layout, coverage, check, code)
     completing.complete(reading.open(source, text), model, targets, printing)
@@ -199,7 +199,9 @@ $ vaecp fit ratings.csv -o ratings.vaecp --method CPALS --rank 10
 
 $ vaecp fit ratings.csv -o ratings.vaecp --devices all
 
-$ vaecp fit folder-of-parquet-files -o ratings.vaecp"""
+$ vaecp fit folder-of-parquet-files -o ratings.vaecp --checkpoint ratings-checkpoint
+
+$ srun -n 4 vaecp fit folder-of-parquet-files -o ratings.vaecp --distributed"""
 
 
 @app.command(epilog=FIT)
@@ -226,12 +228,14 @@ def fit(
 
     check_target(output)
     refuse_overwriting(source, output)
-    model = machines.given_to(_model(method, rank, seed, values, reading))
-    if machines.streams(source):
-        entries = completing.scanned(reading, source, text, machines.cache, printing)
-    else:
-        entries = reading.open(source, text, add_rows=True).observations
-    completing.fit(entries, model, Targets(source, model=output), printing)
+    with machines.together():
+        model = machines.given_to(_model(method, rank, seed, values, reading))
+        if machines.streams(source):
+            entries = completing.scanned(reading, source, text, machines.cache, printing)
+        else:
+            entries = reading.open(source, text, add_rows=True).observations
+        with machines.checkpoints(model, entries):
+            completing.fit(entries, model, Targets(source, model=output), machines.said(printing))
 
 
 @app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")

@@ -72,7 +72,7 @@ def scan(
 def _chosen(partitions: Partitions, request: Request) -> tuple[list[str], str]:
     """Choose the columns by the first rows, as those of a table in memory are."""
     _, _, head = next(partitions.batches())
-    raw = RawTable(head[partitions.columns].head(1000), text=False)
+    raw = RawTable(pd.DataFrame(head, columns=pd.Index(partitions.columns)).head(1000), text=False)
     try:
         found = choose_columns(raw, request)
     except VaecpError as error:
@@ -191,7 +191,7 @@ class _Encoder:
             all_indices.append(np.stack(codes, axis=1).astype(np.int32))
             all_values.append(values[known])
         indices, values = np.concatenate(all_indices), np.concatenate(all_values)
-        part = Part(name, len(values), zlib.crc32(values, zlib.crc32(indices)))
+        part = Part(name, len(values), zlib.crc32(values.data, zlib.crc32(indices.data)))
         for path, array in zip(part.paths(self.folder), (indices, values), strict=True):
             with whole_file(path) as temporary:
                 np.save(temporary, array)

@@ -38,6 +38,8 @@ from vaecp.models.checks import (
 )
 from vaecp.models.fitted import Diagnostics, FitResult, Fitted
 from vaecp.models.growing import Growing
+from vaecp.runtime.checkpoints import checkpoint
+from vaecp.runtime.processes import same_everywhere
 from vaecp.runtime.warning import warn_user
 
 
@@ -133,7 +135,11 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         return scaling, observations.scaled(scaling), self._random()
 
     def _random(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        kept = checkpoint()
+        seed = seed if kept is None else kept.once("seed", seed)
+        same_everywhere({"seed": str(seed)})
+        return np.random.default_rng(seed)
 
     def _take_over(
         self,

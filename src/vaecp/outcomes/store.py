@@ -7,7 +7,6 @@ checks every part against the others before any of it is used.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -15,12 +14,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vaecp.data.fields import ARRAYS, has_type
+from vaecp.data.records import PLAIN, Tensors, pack, pack_fields, record, unpack
 from vaecp.data.standardising import Scaling
 from vaecp.errors import ModelFileError, VaecpError
 from vaecp.models.base import TensorEstimator
@@ -59,9 +59,6 @@ DESCRIBED = {
 }
 """Attributes with a place of their own in the file; all others are plain results of the fit."""
 
-Tensors = dict[str, np.ndarray]
-PLAIN = bool | float | str | tuple[float, ...] | None
-
 
 def save(model: TensorEstimator, path: str | os.PathLike) -> Path:
     """Write a fitted model to one file; it appears whole or not at all."""
@@ -84,11 +81,11 @@ def save(model: TensorEstimator, path: str | os.PathLike) -> Path:
                 zip(model.labels_, model.mode_names_, strict=True)
             )
         ],
-        "scaling": _pack(model.scaling_, "scaling", tensors),
-        "fitted": _pack_fields(model.fitted_, "fitted", tensors),
-        "diagnostics": _pack_fields(model.diagnostics_, "diagnostics", tensors),
+        "scaling": pack(model.scaling_, "scaling", tensors),
+        "fitted": pack_fields(model.fitted_, "fitted", tensors),
+        "diagnostics": pack_fields(model.diagnostics_, "diagnostics", tensors),
         "attributes": {
-            name: _pack(value, f"attributes.{name}", tensors)
+            name: pack(value, f"attributes.{name}", tensors)
             for name, value in vars(model).items()
             if name.endswith("_") and name not in DESCRIBED
         },
@@ -188,18 +185,18 @@ def _built(described: dict[str, Any], tensors: Tensors) -> TensorEstimator:
         for packed, name in zip(described["labels"], model.mode_names_, strict=True)
     )
     shape = tuple(map(len, model.labels_))
-    model.scaling_ = _unpack(described["scaling"], tensors, Scaling)
+    model.scaling_ = unpack(described["scaling"], tensors, Scaling)
     if not isinstance(model.scaling_, Scaling):
         raise ValueError("its scaling is no record of one")
     model.scaling_.validate(shape)
-    model.fitted_ = _record(type(model).fitted_type, described["fitted"], tensors)
+    model.fitted_ = record(type(model).fitted_type, described["fitted"], tensors)
     model.fitted_.validate(shape)
-    model.diagnostics_ = _record(Diagnostics, described["diagnostics"], tensors)
+    model.diagnostics_ = record(Diagnostics, described["diagnostics"], tensors)
     model.diagnostics_.validate()
     for name, packed in described["attributes"].items():
         if not ATTRIBUTE.fullmatch(name) or name in DESCRIBED or hasattr(type(model), name):
             raise ValueError(f"{name!r} is no attribute that a fit sets")
-        setattr(model, name, _unpack(packed, tensors))
+        setattr(model, name, unpack(packed, tensors))
     _check_observed_rows(getattr(model, "observed_rows_", None), shape)
     Bounds(*getattr(model, "bounds_", ())).validate()
     return model
@@ -251,58 +248,3 @@ def _parameters(model: Any) -> dict[str, Any]:
         elif isinstance(value, getattr(type(model), "recipe_type", ())):
             plain[name] = {"recipe": _parameters(value)}
     return plain
-
-
-def _pack_fields(record: Any, name: str, tensors: Tensors) -> dict[str, Any]:
-    return {
-        field.name: _pack(getattr(record, field.name), f"{name}.{field.name}", tensors)
-        for field in dataclasses.fields(record)
-    }
-
-
-def _record(kind: type, fields: dict[str, dict], tensors: Tensors) -> Any:
-    """Make a record of a type that the code names, never the file."""
-    hints = get_type_hints(kind)
-    return kind(**{n: _unpack(packed, tensors, hints[n]) for n, packed in fields.items()})
-
-
-def _pack(value: Any, name: str, tensors: Tensors) -> Any:
-    """Describe a field in JSON, moving its arrays into `tensors`."""
-    if isinstance(value, np.ndarray):
-        tensors[name] = np.asarray(value, order="C")
-        return {"tensor": name}
-    if isinstance(value, tuple):
-        return {"tuple": [_pack(v, f"{name}.{i}", tensors) for i, v in enumerate(value)]}
-    if isinstance(value, dict):
-        return {"dict": {key: _pack(v, f"{name}.{key}", tensors) for key, v in value.items()}}
-    if dataclasses.is_dataclass(value):
-        return {"record": _pack_fields(value, name, tensors), "of": type(value).__name__}
-    if isinstance(value, np.generic):
-        value = value.item()
-    return {"value": value}
-
-
-def _unpack(packed: dict, tensors: Tensors, hint: Any = None) -> Any:
-    if set(packed) == {"record", "of"}:
-        return _record(_type_named(packed["of"], hint), packed["record"], tensors)
-    ((kind, content),) = packed.items()
-    if kind == "tensor":
-        return tensors[content]
-    if kind == "tuple":
-        return tuple(_unpack(item, tensors) for item in content)
-    if kind == "dict":
-        return {key: _unpack(item, tensors) for key, item in content.items()}
-    if kind == "value" and has_type(content, PLAIN):
-        return content
-    raise ValueError(f"{kind!r:.60} is no kind of contents")
-
-
-def _type_named(name: str, hint: Any) -> type:
-    """Return the record type of this name among those that the code allows here."""
-    allowed = [c for c in (hint, *get_args(hint)) if dataclasses.is_dataclass(c)]
-    while allowed:
-        kind = cast(type, allowed.pop())
-        if kind.__name__ == name:
-            return kind
-        allowed += kind.__subclasses__()
-    raise ValueError(f"{name!r:.60} is no record that belongs here")

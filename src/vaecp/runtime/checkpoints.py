@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +22,7 @@ import numpy as np
 
 from vaecp.errors import CheckpointError
 from vaecp.runtime.files import whole_file
+from vaecp.runtime.processes import is_first, same_everywhere
 
 SCHEMA, HEADER = 1, "checkpoint.json"
 INTERVAL = 180.0
@@ -61,6 +63,7 @@ class Checkpoint:
     def __init__(self, folder: Path, of: dict[str, Any], interval: float | None = None) -> None:
         self.folder, self.interval = folder, INTERVAL if interval is None else interval
         self._saved = time.monotonic()
+        self._counts: Counter[str] = Counter()
         header = {"schema": SCHEMA, **of}
         path = folder / HEADER
         try:
@@ -70,9 +73,10 @@ class Checkpoint:
             raise CheckpointError(
                 f"{folder}: cannot hold checkpoints ({error.strerror}): name a folder."
             ) from error
-        if empty:
+        if empty and is_first():
             with whole_file(path) as temporary:
                 temporary.write_text(json.dumps(header), encoding="utf-8")
+        same_everywhere({"checkpoint folder": str(folder)})  # the first has written by now
         _check_header(path, header)
 
     def is_due(self) -> bool:
@@ -107,13 +111,19 @@ class Checkpoint:
             raise _damaged(path, "its checksum is another")
         return arrays, told
 
+    def numbered(self, name: str) -> str:
+        """Return the name with a number that counts how often it was asked for."""
+        self._counts[name] += 1
+        return f"{name}-{self._counts[name]:04d}"
+
     def once(self, name: str, value: Any) -> Any:
         """Return a plain value as it was when this was asked first, here or before an interruption."""
         found = self.load(name)
-        if found is None:
+        if found is not None:
+            return found[1]["value"]
+        if is_first():
             self.save(name, {}, {"value": value})
-            return value
-        return found[1]["value"]
+        return value
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.safetensors"

@@ -184,11 +184,12 @@ def _fitted(
     model: TensorEstimator, observations: Observations | StoredEntries, targets: Targets
 ) -> TensorEstimator:
     from vaecp.outcomes.store import save
+    from vaecp.runtime.processes import is_first
     from vaecp.runtime.progress import reporting, silenced
 
     fitted = reporting(model).fit_tensor(observations)
     silenced(fitted)
-    if targets.model is not None:
+    if targets.model is not None and is_first():
         save(fitted, targets.model)
     return fitted
 

@@ -1,12 +1,20 @@
-"""Where a fit runs, and where its entries lie."""
+"""Where a fit runs, where its entries lie, and where it keeps checkpoints."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from vaecp.app.commands.options import Printing
+from vaecp.app.failures import explained
+from vaecp.errors import ProcessError
 
 if TYPE_CHECKING:
     from vaecp.models.base import TensorEstimator
@@ -15,8 +23,8 @@ MACHINES = "Machines"
 
 
 @dataclass(frozen=True)
-class Machines:
-    """Where a fit runs."""
+class Devices:
+    """On which devices a fit runs."""
 
     devices: Annotated[
         str | None,
@@ -26,6 +34,22 @@ class Machines:
             rich_help_panel=MACHINES,
         ),
     ] = None
+
+    def given_to(self, model: TensorEstimator) -> TensorEstimator:
+        """Return the model with the devices that were asked for."""
+        if self.devices is None:
+            return model
+        if "devices" not in model.get_params():
+            raise typer.BadParameter(
+                f"--devices is {self.devices!r}, but {type(model).__name__} does not choose: leave "
+                "it out, or use VAECP."
+            )
+        return model.set_params(devices=_devices(self.devices))
+
+
+@dataclass(frozen=True)
+class Machines(Devices):
+    """Where a fit runs, and where its entries and checkpoints lie."""
 
     stream: Annotated[
         bool,
@@ -44,27 +68,119 @@ class Machines:
             rich_help_panel=MACHINES,
         ),
     ] = None
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder in which the fit keeps how far it has come; the same command goes on "
+            "from there.",
+            rich_help_panel=MACHINES,
+        ),
+    ] = None
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(min=0.0, help="Minutes between checkpoints.", rich_help_panel=MACHINES),
+    ] = 3.0
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed",
+            help="Fit together with the other processes of a Slurm, Open MPI or Kubernetes job.",
+            rich_help_panel=MACHINES,
+        ),
+    ] = False
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            help="Fit together with other processes: HOST:PORT of the first one.",
+            rich_help_panel=MACHINES,
+        ),
+    ] = None
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many processes there are.", rich_help_panel=MACHINES),
+    ] = None
+    process_id: Annotated[
+        int | None,
+        typer.Option(min=0, help="Which of them this is, from 0.", rich_help_panel=MACHINES),
+    ] = None
+
+    @property
+    def several(self) -> bool:
+        """Whether this is one of several processes."""
+        return self.distributed or self.coordinator is not None
 
     def streams(self, source: Path) -> bool:
         """Whether entries are left on disk."""
-        if self.stream or source.expanduser().is_dir():
+        path = source.expanduser()
+        is_parquet = path.is_dir() or path.suffix.lower() == ".parquet"
+        if (self.stream or self.several) and not is_parquet:
+            raise typer.BadParameter(
+                f"{source} is no Parquet, which is what --stream and several processes read: write "
+                "it as .parquet first."
+            )
+        if self.stream or self.several or path.is_dir():
             return True
-        if source.suffix.lower() != ".parquet" or not source.expanduser().is_file():
+        if not is_parquet or not path.is_file():
             return False
         from vaecp.formats.parquet import is_vast
 
-        return is_vast(source.expanduser())
+        return is_vast(path)
 
-    def given_to(self, model: TensorEstimator) -> TensorEstimator:
-        """Return the model with the devices that were asked for."""
-        if self.devices is None:
-            return model
-        if "devices" not in model.get_params():
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Work with the other processes; if one of them fails, so do all, each with one line."""
+        given = (self.coordinator, self.processes, self.process_id)
+        if any(each is not None for each in given) and None in given:
             raise typer.BadParameter(
-                f"--devices is {self.devices!r}, but {type(model).__name__} does not choose: leave "
-                "it out, or use VAECP."
+                "--coordinator, --processes and --process-id go together: give all three, or "
+                "--distributed where Slurm, Open MPI or Kubernetes started this."
             )
-        return model.set_params(devices=_devices(self.devices))
+        if not self.several:
+            yield
+            return
+        from vaecp.runtime.processes import join
+
+        join(*given)
+        try:
+            yield
+        except Exception as error:
+            code, line = explained(self._told(error))
+            typer.echo(f"vaecp: {' '.join(line.split())}", err=True)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            # An orderly end would wait for processes that are no more.
+            os._exit(code)
+
+    def said(self, printing: Printing) -> Printing:
+        """Let only the first process speak."""
+        from vaecp.runtime.processes import is_first
+
+        return printing if is_first() else Printing(quiet=True)
+
+    def checkpoints(self, model: Any, entries: Any) -> AbstractContextManager:
+        """Keep checkpoints of the fit inside the block, if a folder was named."""
+        from vaecp.models.keeping import checkpointed
+
+        if self.checkpoint is not None and type(model).__name__ != "VAECP":
+            raise typer.BadParameter(
+                f"--checkpoint is {str(self.checkpoint)!r}, but {type(model).__name__} keeps none: "
+                "leave it out, or use VAECP."
+            )
+        return checkpointed(model, entries, self.checkpoint, 60 * self.checkpoint_every)
+
+    def _told(self, error: Exception) -> Exception:
+        """A failure of the connection means that another process has ended."""
+        import jax
+
+        if not isinstance(error, jax.errors.JaxRuntimeError):
+            return error
+        kept = "start all processes again"
+        if self.checkpoint is not None:
+            kept += f"; they go on from the checkpoint in {self.checkpoint}"
+        return ProcessError(
+            f"another process ended, or its machine could not be reached any more: see what it said, "
+            f"and {kept}."
+        )
 
 
 def _devices(text: str) -> Any:

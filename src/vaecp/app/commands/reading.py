@@ -223,7 +223,8 @@ class Reading:
 
         options = self._options(text)
         allowed = {"modes", "value", "missing", "duplicates"}
-        others = sorted(set(options) - allowed) + (["scatter"] if self.cleans else [])
+        others = sorted(set(options) - allowed)
+        others += ["scatter"] * self.cleans + ["features"] * bool(self.features)
         if others or self.duplicates is Duplicates.mean:
             name = others[0] if others else "duplicates"
             raise typer.BadParameter(

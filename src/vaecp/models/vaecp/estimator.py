@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +16,11 @@ from vaecp.data.features import with_features
 from vaecp.data.observations import Observations
 from vaecp.data.stored import StoredEntries
 from vaecp.models.base import TensorEstimator, own_names
-from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import FitResult
+from vaecp.models.keeping import check_processes, checkpointed
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.fitting import Settings, choose, fit
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
-from vaecp.models.vaecp.portfolio import EFFORTS
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.models.vaecp.streaming import fit_stored
@@ -170,6 +170,7 @@ class VAECP(TensorEstimator):
         *,
         lower: Any = None,
         upper: Any = None,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Learn from the entries with labels X (one column per mode) and values y.
 
@@ -183,6 +184,8 @@ class VAECP(TensorEstimator):
             gain by it. Labels without entries are predicted from their features.
         lower, upper : where y is NaN, between which limits the value lies, as of a saturated
             detector; NaN is no limit.
+        checkpoint : a folder in which the fit keeps how far it has come, every three minutes. After
+            an interruption the same fit goes on from there, to the same result.
 
         Examples
         --------
@@ -203,7 +206,16 @@ class VAECP(TensorEstimator):
         observations, names = self._observations_of(X, y, lower=lower, upper=upper)
         if row_features is not None:
             observations = with_features(observations, row_features)
-        return self._learn(observations, names)
+        with checkpointed(self, observations, checkpoint):
+            return self._learn(observations, names)
+
+    def fit_tensor(
+        self, observations: Observations | StoredEntries, checkpoint: str | Path | None = None
+    ) -> Self:
+        """Learn from `Observations`, or what `scan` returned; `checkpoint` is that of `fit`."""
+        check_processes(self, observations)
+        with checkpointed(self, observations, checkpoint):
+            return super().fit_tensor(observations)
 
     def partial_fit(
         self,
@@ -355,23 +367,4 @@ class VAECP(TensorEstimator):
         return tags
 
     def _settings(self) -> Settings:
-        for name in ("rank", "hidden", "n_members", "max_epochs"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 1)
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort is {self.effort!r}: use {', '.join(map(repr, EFFORTS))}.")
-        recipe = self.recipe if self.recipe is not None else Recipe()
-        if not isinstance(recipe, Recipe):
-            raise ValueError(f"recipe is {recipe!r}: use a vaecp.Recipe, or None for the default.")
-        recipe.check()
-        return Settings(
-            self.rank,
-            self.hidden,
-            EFFORTS[self.effort],
-            self.n_members,
-            self.max_epochs,
-            self.smooth,
-            self.neighbours,
-            recipe,
-            devices=self.devices,
-        )
+        return Settings.of(self)

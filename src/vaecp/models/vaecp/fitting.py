@@ -11,6 +11,7 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.data.order import ordered_modes
 from vaecp.errors import ObservationError
+from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import Diagnostics, FitResult
 from vaecp.models.vaecp.holdouts import Fold, cut_further, folds_for
 from vaecp.models.vaecp.judging import Trained, judged
@@ -52,6 +53,30 @@ class Settings:
     recipe: Recipe
     likelihood: Likelihood = GAUSSIAN
     devices: Any = None
+
+    @classmethod
+    def of(cls, model: Any) -> Settings:
+        """Return what an estimator's parameters ask for, or say which of them makes no sense."""
+        for name in ("rank", "hidden", "n_members", "max_epochs"):
+            if getattr(model, name) is not None:
+                check_at_least(name, getattr(model, name), 1)
+        if model.effort not in EFFORTS:
+            raise ValueError(f"effort is {model.effort!r}: use {', '.join(map(repr, EFFORTS))}.")
+        recipe = model.recipe if model.recipe is not None else Recipe()
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe is {recipe!r}: use a vaecp.Recipe, or None for the default.")
+        recipe.check()
+        return cls(
+            model.rank,
+            model.hidden,
+            EFFORTS[model.effort],
+            model.n_members,
+            model.max_epochs,
+            model.smooth,
+            model.neighbours,
+            recipe,
+            devices=model.devices,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from vaecp.data.observations import Observations
+from vaecp.models.keeping import kept_step
 from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.pair_search import with_pairs
@@ -103,6 +104,9 @@ class Workshop:
         return self._trained(candidate)
 
     def _trained(self, candidate: Candidate) -> Candidate:
+        return kept_step("sweeps", Candidate, lambda: self._train(candidate))
+
+    def _train(self, candidate: Candidate) -> Candidate:
         """Sweep fast, then let priors and noise settle as long as held-out entries gain by it."""
         kind, n_rounds = candidate.kind, candidate.n_rounds + 1
         descents = candidate.descents

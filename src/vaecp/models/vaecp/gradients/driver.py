@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +28,7 @@ from vaecp.models.vaecp.gradients.loop import (
 from vaecp.models.vaecp.gradients.objective import Parameters
 from vaecp.runtime.checkpoints import checkpoint
 from vaecp.runtime.placement import Placement
+from vaecp.runtime.processes import is_first, same_everywhere
 from vaecp.runtime.threads import in_threads
 
 GROUP_ON_CPU = 2
@@ -179,7 +181,7 @@ def keep(
 ) -> None:
     """Let the checkpoint keep how far training has come, if there is one and it is time to."""
     kept = checkpoint()
-    if kept is None or not (at_end or kept.is_due()):
+    if kept is None or not is_first() or not (at_end or kept.is_due()):
         return
     states, stages = jax.tree.leaves(groups.groups), jax.tree.leaves(course.stages)
     arrays = {f"state.{place}": np.asarray(array) for place, array in enumerate(states)}
@@ -200,18 +202,19 @@ def resumed(name: str, groups: Groups, random: np.random.Generator) -> Course | 
     """Stand where the checkpoint says, and return how far that is; None where it says nothing."""
     kept = checkpoint()
     found = kept.load(name) if kept is not None else None
+    same_everywhere({"checkpoint": str(found and found[1]["course"])})
     if found is None:
         return None
     arrays, told = found
     numbers = dict(told["course"])
-    n_stages, history = (
-        numbers.pop("n_stages"),
-        Epoch(*(arrays[f"history.{t}"] for t in Epoch._fields)),
-    )
+    n_stages = numbers.pop("n_stages")
+    history: list[Any] = [arrays[f"history.{term}"] for term in Epoch._fields]
     groups.groups = groups.placement.of_all(_filled(groups.groups, arrays, "state"))
     stages = _filled([groups.best() for _ in range(n_stages)], arrays, "stage")
     random.bit_generator.state = told["random"]
-    return Course(**numbers, chunks=[history], stages=[*map(groups.placement.of_all, stages)])
+    return Course(
+        **numbers, chunks=[Epoch(*history)], stages=[*map(groups.placement.of_all, stages)]
+    )
 
 
 def _filled(tree, arrays: dict[str, np.ndarray], name: str):

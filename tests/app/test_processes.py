@@ -1,0 +1,132 @@
+"""Several processes that fit one model: the result of one, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vaecp import load
+
+pytestmark = pytest.mark.slow
+KEYS = pd.DataFrame(np.argwhere(np.ones((9, 8))), columns=["row", "column"])
+
+
+def table(seed: int = 0, n: int = 2_000) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"row": random.integers(9, size=n), "column": random.integers(8, size=n)})
+    return frame.assign(value=frame["row"] * frame["column"] + random.normal(size=n))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    home = tmp_path / "data"
+    home.mkdir()
+    for number, part in enumerate(np.array_split(np.arange(2_000), 3)):
+        table().iloc[part].to_parquet(home / f"{number}.parquet", index=False)
+    return home
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def start(source, output, n: int, number: int, port: int, *options, before: str = ""):
+    command = ["fit", source, "-o", output, "--rank", "2", "--values", "gaussian", *options]
+    if n > 1:
+        command += ["--coordinator", f"127.0.0.1:{port}", "--processes", n, "--process-id", number]
+    # A short fit, by the settings that few people touch.
+    program = (
+        "import sys, vaecp\n"
+        "from vaecp.models.vaecp import fitting\n"
+        f"{before}\n"
+        "of = fitting.Settings.of.__func__\n"
+        "short = dict(hidden=4, n_members=1)\n"
+        "fitting.Settings.of = classmethod(lambda cls, m: fitting.replace(of(cls, m), **short))\n"
+        "from vaecp.app.cli import main\n"
+        "main()\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, command)],
+        env=os.environ | {"JAX_PLATFORMS": "cpu"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(processes, seconds: float = 200.0):
+    found = []
+    for process in processes:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            for each in processes:
+                each.kill()
+            raise
+        found.append((process.returncode, out, err))
+    return found
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_processes_find_what_one_finds(folder, tmp_path, n):
+    short = "from vaecp.models.vaecp.gradients import schedule; schedule.STEPS = 150"
+    alone = start(folder, tmp_path / "one.vaecp", 1, 0, 0, "--stream", before=short)
+    code, _, err = ended([alone])[0]
+    assert code == 0, err
+    port, output = free_port(), tmp_path / "all.vaecp"
+    together = [start(folder, output, n, number, port, before=short) for number in range(n)]
+    for code, _, err in ended(together):
+        assert code == 0, err
+    one, several = (load(tmp_path / f"{name}.vaecp").predict(KEYS) for name in ("one", "all"))
+    assert one.std() > 5
+    np.testing.assert_allclose(several, one, rtol=1e-3, atol=1e-3)
+
+
+def test_a_process_that_dies_ends_the_others_with_one_line(folder, tmp_path):
+    long = "from vaecp.models.vaecp.gradients import schedule; schedule.STEPS = schedule.MAX_EPOCHS = 10**7"
+    port, kept = free_port(), tmp_path / "kept"
+    options = ["--checkpoint", kept, "--checkpoint-every", "0"]
+    processes = [
+        start(folder, tmp_path / "m.vaecp", 2, number, port, *options, before=long)
+        for number in range(2)
+    ]
+    state, began = kept / "network.safetensors", time.monotonic()
+    while not state.exists() and time.monotonic() - began < 150:
+        time.sleep(0.5)
+    processes[1].send_signal(signal.SIGKILL)
+    died = time.monotonic()
+    code, _, err = ended(processes)[0]
+    assert time.monotonic() - died < 60
+    assert code == 2
+    assert "vaecp: error: another process ended" in err
+    assert f"go on from the checkpoint in {kept}" in err
+    assert state.exists()
+    assert not (tmp_path / "m.vaecp").exists()
+
+
+def test_a_process_with_other_data_or_another_version_is_refused(folder, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    table(seed=1).to_parquet(other / "0.parquet", index=False)
+    newer = "import vaecp.models.keeping as k; k.version = lambda name: '9.9'"
+    cases = [("data", other, ""), ("version", folder, newer)]
+    for name, source, before in cases:
+        port, output = free_port(), tmp_path / "m.vaecp"
+        processes = [
+            start(folder, output, 2, 0, port),
+            start(source, output, 2, 1, port, before=before),
+        ]
+        for code, _, err in ended(processes):
+            assert code == 2
+            assert f"vaecp: error: process 1 has another {name} than process 0" in err
+        assert not output.exists()
