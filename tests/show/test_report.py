@@ -24,6 +24,7 @@ from vaecp.outcomes.holdout import MASKED_CP, MEAN, HeldOutCheck, check_on_held_
 from vaecp.show.report import grid as grids
 from vaecp.show.report import model_report
 from vaecp.show.report.components import component_figures
+from vaecp.show.report.folded import folded_rows
 from vaecp.show.report.notable import most_surprising, most_uncertain
 from vaecp.show.report.numbers import label_texts, share_shown, shown, size_shown
 from vaecp.show.report.page import json_for_script
@@ -437,11 +438,29 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_work(source, tmp_pa
     assert not (tmp_path / "o.csv").exists()
 
 
-def test_rows_that_were_folded_in_are_listed_apart():
+def test_rows_that_were_folded_in_are_listed_apart(tmp_path):
     keys = [(f"s{i}", j) for i in range(6) for j in range(5)]
     model = vaecp.CPALS(rank=1, random_state=0).fit(
         keys, [(1 + i // 5) * (1 + i % 5) for i in range(30)]
     )
-    assert not any("folded" in name for name, _ in settings_of(model))
+    assert folded_rows(model) == []
     grown = model.fold_in([("later", 0), ("later", 3)], [2.0, 8.0])
-    assert dict(settings_of(grown))[f"folded in after the fit ({model.mode_names_[0]})"] == "later"
+    ((mode, label, own, usual),) = folded_rows(grown)
+    assert (mode, label) == (model.mode_names_[0], "later")
+    assert float(own) > 0
+    assert float(usual) > 0
+    page = model_report(grown, tmp_path / "page.html").read_text()
+    assert "Rows that were folded in" in page
+    assert "Rows that were folded in" not in model_report(model, tmp_path / "p.html").read_text()
+
+
+def test_a_report_checks_a_model_with_features_of_rows_by_a_copy_that_has_them(tmp_path):
+    random = np.random.default_rng(0)
+    films = pd.DataFrame({"film": range(30), "year": random.normal(size=30)})
+    keys = pd.DataFrame(np.argwhere(np.ones((12, 25))), columns=["user", "film"])
+    values = films["year"].to_numpy()[keys["film"]] + 0.1 * random.normal(size=300)
+    model = vaecp.VAECP(effort="quick", random_state=0).fit(keys, values, {"film": films})
+    data = vaecp.Observations.from_keys(keys, values, ["user", "film"])
+    page = model_report(model, tmp_path / "page.html", data).read_text()
+    assert "features of rows" in page
+    assert "components above the noise" in page

@@ -73,6 +73,11 @@ class Fitted(ABC):
         """Whether (each of the) rows of a mode are known, though no entry of theirs was observed."""
         return False
 
+    @property
+    def known_features(self) -> tuple[np.ndarray | None, ...]:
+        """Features of rows per mode, None where there are none; empty where no mode has any."""
+        return ()
+
     def reads_between(self, mode: int) -> bool:
         """Whether a label between known ones of a mode can be read off its neighbours."""
         return False

@@ -277,7 +277,7 @@ class VAECP(TensorEstimator):
             self.mode_names_,
             self.labels_,
             self.value_name_,
-            features=tuple(table if table.shape[1] else None for table in self.fitted_.features),
+            features=self.fitted_.known_features,
         )
         return self._with_stream(self._learn(observations, names), observations.values)
 

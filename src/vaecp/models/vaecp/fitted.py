@@ -138,6 +138,11 @@ class FittedVAECP(Fitted):
             fitted = fitted._widened(joining, own.errors, own.held_out)
         return fitted
 
+    @property
+    def known_features(self) -> tuple[np.ndarray | None, ...]:
+        given = tuple(table if table.shape[1] else None for table in self.features)
+        return given if any(table is not None for table in given) else ()
+
     def reads_between(self, mode: int) -> bool:
         """Rows of smoothed modes vary from one label to the next as their neighbours do."""
         return mode in self.smoothed

@@ -108,4 +108,5 @@ def _aligned(model: TensorEstimator, given: Any) -> Observations:
         labels=model.labels_,
         mode_names=model.mode_names_,
         value_name=model.value_name_,
+        features=model.fitted_.known_features,
     )

@@ -14,6 +14,7 @@ from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.diagnostics import Diagnosis
 from vaecp.outcomes.holdout import HeldOutCheck
 from vaecp.show.report.components import component_figures, history_figures
+from vaecp.show.report.folded import folded_rows
 from vaecp.show.report.grid import Grid
 from vaecp.show.report.notable import SURPRISE, Notable, most_surprising, most_uncertain
 from vaecp.show.report.numbers import decimals_for, label_texts, share_shown, shown
@@ -64,6 +65,7 @@ def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
         "surprise": f"{SURPRISE:g}",
         "has_classes": subject.grid.prediction.classes is not None,
         "entries": _entries(subject),
+        "folded": folded_rows(model),
         "settings": settings_of(model),
         "versions": versions_shown(),
         "code": code_to_repeat(model, subject.source),

@@ -7,10 +7,6 @@ from typing import Any
 
 from vaecp.models.base import TensorEstimator
 from vaecp.runtime.versions import versions
-from vaecp.show.report.numbers import label_texts
-
-MOST_FOLDED = 20
-"""Labels of folded-in rows that are listed."""
 
 PACKAGES = ("jax", "numpy", "scipy", "scikit-learn", "tensorly", "plotly")
 
@@ -35,13 +31,6 @@ def settings_of(model: TensorEstimator) -> list[tuple[str, str]]:
         rows.append(("components above the noise", f"{rank}{likely}"))
     if "features" in went.found:
         rows.append(("features of rows", str(went.found["features"])))
-    for name, labels, folded in zip(
-        model.mode_names_, model.labels_, getattr(model, "folded_rows_", ()), strict=False
-    ):
-        if folded.any():
-            texts = label_texts(labels[folded][:MOST_FOLDED])
-            more = " ..." if folded.sum() > MOST_FOLDED else ""
-            rows.append((f"folded in after the fit ({name})", ", ".join(texts) + more))
     return rows
 
 
