@@ -229,7 +229,7 @@ def choose_members(
     others = sorted((c for c in tried if c.kind != best.kind), key=lambda c: c.loss)
     near = [c for c in others if c.loss < best.loss + NEAR][: max(1, n_wanted // (2 if few else 3))]
     chosen = _with_seeds(workshop, [best, *near], n_wanted, few or n_members is not None)
-    alone = [c for c in others if c.kind.rank == 0 and c not in chosen]
+    alone = [c for c in others if c.kind.rank == 0 and c not in chosen][:1]
     return chosen if n_members is not None else [*chosen, *alone]
 
 
