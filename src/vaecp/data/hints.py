@@ -19,6 +19,8 @@ CODES = (-9999.0, -999.0, -99.0, -1.0, 99.0, 999.0, 9999.0, 99999.0, 1e20)
 MOST_LABELS = 100_000
 MOST_ENTRIES = 20_000_000
 FEWEST_BESIDE = 10
+REPEATED = 3
+"""Labels with fewer entries on average have one label of another mode by chance."""
 MARGIN = 0.05
 """How far a filled value may leave the observed range without a hint, as a share of its span."""
 EXTREME = 0.1
@@ -108,7 +110,8 @@ def _describing_hint(observations: Observations) -> str | None:
     indices = observations.indices.astype(np.int64)
     for other in range(len(shape)):
         for mode in range(len(shape)):
-            if mode == other or not 1 < shape[mode] <= shape[other] < len(observations):
+            repeated = len(observations) >= REPEATED * shape[other]
+            if mode == other or not repeated or not 1 < shape[mode] <= shape[other]:
                 continue
             pairs = np.unique(indices[:, other] * shape[mode] + indices[:, mode])
             if len(pairs) == len(np.unique(pairs // shape[mode])):
