@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests run in two processes: more threads than cores make small linear algebra slower.
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: demo test quick check docs docs-outputs bench reproduce results format clean
+.PHONY: demo test quick check docs docs-outputs bench reproduce results format clean fuzz sbom
 
 .venv/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -52,6 +52,22 @@ docs-outputs: .venv/.installed
 bench: .venv/.installed-bench
 	$(BIN)/python benchmarks/run_all.py
 
+# 10,000 files and calls, and 1,000 small tables for each method, then interrupts and surroundings.
+# Takes some hours; every case has a limit of memory and of time. FUZZ="--cases 500 --seed 7" is shorter.
+FUZZ ?= --cases 10000 --workers 2
+fuzz: .venv/.installed
+	PYTHONPATH=tests/fuzz $(BIN)/python -m fuzzing $(FUZZ)
+	VAECP_FUZZ=1 $(BIN)/python -m pytest tests/fuzz/test_interrupts.py tests/fuzz/test_surroundings.py
+
+# What is installed, with licences, as a CycloneDX bill of materials in sbom.json. The tool that writes it
+# has an environment of its own, which is not listed.
+sbom: .venv/.installed
+	test -x .venv-sbom/bin/cyclonedx-py || ($(PYTHON) -m venv .venv-sbom && \
+		.venv-sbom/bin/python -m pip install --quiet cyclonedx-bom==7.5.0)
+	.venv-sbom/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml \
+		--output-reproducible --output-format JSON --output-file sbom.json
+	$(BIN)/python tools/licences.py
+
 reproduce: .venv/.installed
 	$(BIN)/vaecp reproduce --output results
 
@@ -60,4 +76,4 @@ results: .venv/.installed
 	$(BIN)/python tools/results_pages.py
 
 clean:
-	rm -rf .venv build dist demo-output site
+	rm -rf .venv .venv-sbom build dist demo-output site

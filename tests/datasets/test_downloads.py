@@ -180,3 +180,27 @@ def test_fetch_names_the_dataset_and_the_address_that_failed(mirror, cache):
     mirror.pages[f"/{address}"] = (b"not the spectra", 15)
     with pytest.raises(DatasetError, match=f"dataset 'amino': http://127.0.0.1:.*/{address}: what"):
         datasets.fetch("amino")
+
+
+def test_a_folder_that_another_process_has_just_made_is_no_failure(mirror, cache, monkeypatch):
+    serve(mirror, CONTENT)
+
+    def taken(path, *rest, **more):
+        raise FileExistsError(17, "File exists", str(path))
+
+    monkeypatch.setattr("pooch.core.os.makedirs", taken)
+    assert locate("some", FILE).read_bytes() == CONTENT
+
+
+def test_downloads_at_the_same_time_all_succeed(mirror, cache):
+    serve(mirror, CONTENT)
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(locate("some", FILE).read_bytes()))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [CONTENT] * 8

@@ -132,6 +132,11 @@ def test_a_npy_that_declares_what_it_does_not_hold_is_refused(tmp_path, shape):
     refused(tmp_path / "x.npy", r"truncated|has 0 mode", VaecpError)
 
 
+def test_a_npy_whose_header_declares_gigabytes_is_refused(tmp_path):
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1) + b"{}")
+    refused(tmp_path / "x.npy", "truncated")
+
+
 def test_a_member_of_an_npz_that_is_no_array_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.writestr("a.npy", b"no array")

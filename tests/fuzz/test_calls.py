@@ -2,90 +2,29 @@
 
 import multiprocessing
 import threading
-import traceback
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from fuzzing.effort import n_cases
-from fuzzing.made_up import NUMBERS, arrays
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from fuzzing.calls import CALLS, quick
+from fuzzing.effort import cases
+from hypothesis import given
 
 import vaecp
-from vaecp.errors import VaecpError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-REFUSALS = (VaecpError, ValueError, TypeError)
-"""What a call may raise, as in scikit-learn: never what went wrong further inside."""
-LABELS = st.sampled_from(
-    ["a", "b", "", 0, 1, -1, 2**40, 0.5, np.nan, None, True, (1, 2), frozenset({1}), b"x", 1j, [1]]
-)
 
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_answered_or_refused(name):
+    call, arguments = CALLS[name]
 
-def many(few: int, more: int):
-    return settings(
-        max_examples=n_cases(few, more),
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @cases(10 if name == "compare" else 60)
+    @given(chosen=arguments)
+    def check(chosen):
+        call(**chosen)
 
-
-def quick():
-    return vaecp.HOSVD(rank=2, max_iter=3)
-
-
-def finite_or_refused(call):
-    """Make a call, which must answer with numbers or refuse on purpose."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            answer = call()
-        except REFUSALS as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            # What a compiled library found wrong is raised without a line that says so.
-            on_purpose = (last.line or "").startswith("raise")
-            if not on_purpose:
-                raise AssertionError(f"not refused, but failed: {error!r}") from error
-            return
-    assert np.isfinite(answer).all()
-
-
-@many(60, 600)
-@given(array=arrays())
-def test_complete_takes_any_array_or_refuses_it(array):
-    finite_or_refused(lambda: vaecp.complete(array, quick()).mean)
-
-
-@many(60, 600)
-@given(
-    keys=st.lists(st.tuples(LABELS, LABELS), max_size=6),
-    values=st.lists(st.sampled_from([*NUMBERS, None, "x", 1j]), max_size=6),
-)
-def test_fit_takes_any_labels_and_values_or_refuses_them(keys, values):
-    finite_or_refused(lambda: quick().fit(keys, values).predict(keys))
-
-
-@many(60, 600)
-@given(keys=arrays(3), queries=arrays(3))
-def test_predict_takes_any_labels_or_refuses_them(keys, queries):
-    def call():
-        values = np.arange(float(keys.shape[0] if keys.ndim else 0))
-        return quick().fit(keys, values).predict(queries)
-
-    finite_or_refused(call)
-
-
-@many(40, 400)
-@given(indices=arrays(3), return_std=st.booleans())
-def test_coordinates_outside_of_a_tensor_are_refused(indices, return_std):
-    model = quick().fit_tensor(vaecp.Observations.from_array(np.arange(12.0).reshape(3, 4)))
-    finite_or_refused(lambda: model.predict_at(indices).mean)
+    check()
 
 
 # ---- the same numbers in another form --------------------------------------------------

@@ -4,21 +4,9 @@ import pytest
 from fuzzing import data_files, lies, made_up, model_files
 from fuzzing.campaign import judge
 from fuzzing.children import Child
-from fuzzing.effort import n_cases
-from hypothesis import HealthCheck, Phase, given, settings
+from fuzzing.effort import cases
+from hypothesis import given
 from hypothesis import strategies as st
-
-
-def many(few: int, more: int):
-    """The same cases every time, and none that took long is searched for a shorter one."""
-    return settings(
-        max_examples=n_cases(few, more),
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +33,7 @@ def loader(models):
 def test_a_made_up_data_file_is_read_or_refused(suffix, reader, tmp_path):
     path = tmp_path / f"made-up{suffix}"
 
-    @many(15, 150)
+    @cases(15)
     @given(data=st.data())
     def check(data):
         made_up.KINDS[suffix](data.draw, path)
@@ -58,7 +46,7 @@ def test_a_made_up_data_file_is_read_or_refused(suffix, reader, tmp_path):
 def test_a_model_file_that_lies_is_used_or_refused(kind, models, loader, tmp_path):
     described, tensors = model_files.contents(models[kind])
 
-    @many(20, 200)
+    @cases(20)
     @given(data=st.data())
     def check(data):
         lie = lies.told(data, described, tensors)

@@ -108,6 +108,38 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     same(tmp_path / "means.npy", expected)
 
 
+LARGE = """
+import sys, warnings
+import numpy as np
+import vaecp
+warnings.simplefilter("ignore")
+draw = np.random.default_rng(0)
+array = np.einsum("ir,jr,kr->ijk", *(draw.normal(size=(n, 3)) for n in (60, 40, 30)))
+array += draw.normal(size=array.shape) / 10
+array[draw.random(array.shape) < 0.3] = np.nan
+models = [
+    vaecp.VAECP(effort="quick", random_state=0),
+    vaecp.CPALS(rank=8, max_iter=5, random_state=0),
+    vaecp.NCP(rank=8, max_iter=5, random_state=0),
+    vaecp.HOSVD(rank=20, max_iter=5),
+    vaecp.TuckerALS(rank=20, max_iter=5),
+    vaecp.FBCP(rank=12, max_iter=5, n_starts=1, random_state=0),
+    vaecp.InfTucker(rank=4, max_iter=1, random_state=0),
+    vaecp.VAECP.paper(rank=3, hidden=10, max_epochs=1, random_state=0),
+]
+found = [vaecp.complete(array, model) for model in models]
+np.save(sys.argv[1], np.stack([part for each in found for part in (each.mean, each.std)]))
+"""
+"""Large enough for linear algebra to use several threads, if it may."""
+
+
+@pytest.mark.slow
+def test_bits_of_no_method_depend_on_the_number_of_threads(tmp_path):
+    for n in "12":
+        run(LARGE, tmp_path / f"{n}.npy", NPROC=n, OPENBLAS_NUM_THREADS=n, OMP_NUM_THREADS=n)
+    same(tmp_path / "1.npy", np.load(tmp_path / "2.npy"))
+
+
 @pytest.fixture
 def table(tmp_path):
     draw = np.random.default_rng(0)

@@ -196,6 +196,14 @@ def test_coordinates_of_neighbours_beyond_the_tensor_are_refused(lie):
         refused(lie(change), f"{name}.indices has coordinates")
 
 
+def test_a_row_that_depends_on_the_one_after_the_last_is_refused(lie):
+    def change(described, tensors):
+        name = "fitted.ensemble.correlation.1"
+        tensors[name] = np.full_like(tensors[name], 0.5)
+
+    refused(lie(change), "correlation has a row after the last")
+
+
 def test_coordinates_of_entries_beyond_the_tensor_are_refused(lie):
     change = lambda d, t: t["fitted.entries"].fill(-1)  # noqa: E731
     refused(lie(change, "InfTucker by entries"), "entries has coordinates")

@@ -89,6 +89,8 @@ def _download(dataset: str, file: DataFile) -> Path:
     pooch = required("pooch", dataset)
     errors = required("requests", dataset).exceptions
     try:
+        # Made here, because pooch takes one that another process has just made for an error.
+        (cache_folder() / file.name).parent.mkdir(parents=True, exist_ok=True)
         path = pooch.retrieve(
             address,
             f"sha256:{file.sha256}",

@@ -8,6 +8,7 @@ would be vast if dense. A `.npz` with dense arrays is read too.
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 from pathlib import Path
@@ -39,6 +40,7 @@ COORDINATES = {"indices", "values", "shape"}
 COPIES = 4
 """Of what such a file holds, while it is read."""
 MOST_ARRAYS = 10_000
+LONGEST_HEADER = 2**17
 
 
 def check_installed(suffix: str) -> None:
@@ -108,7 +110,8 @@ class _Header(NamedTuple):
         return len(self.shape) >= 2 and self.dtype.kind in "iufb"
 
 
-def _header(file: IO[bytes]) -> _Header:
+def _header(archive: IO[bytes]) -> _Header:
+    file = io.BytesIO(archive.read(LONGEST_HEADER))  # one can declare to be 4 GB long
     version = np.lib.format.read_magic(file)
     read_header = (
         np.lib.format.read_array_header_1_0
@@ -138,9 +141,9 @@ def _read_npz(path: Path, request: Request) -> Observations:
         for name in names:
             if headers[name].dtype.hasobject:
                 raise _holds_objects(path, f"variable {name!r}")
-        refuse_beyond_memory(path, COPIES * sum(headers[name].n_bytes for name in names))
-        beside = {n for n, h in headers.items() if is_reserved(n) and not h.dtype.hasobject}
-        arrays = {name: _array(archive, name) for name in names | beside}
+        wanted = names | {n for n, h in headers.items() if is_reserved(n) and not h.dtype.hasobject}
+        refuse_beyond_memory(path, COPIES * sum(headers[name].n_bytes for name in wanted))
+        arrays = {name: _array(archive, name) for name in wanted}
     if names == COORDINATES:
         return _from_coordinates(arrays, request, path)
     (name,) = names

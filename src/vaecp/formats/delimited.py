@@ -17,7 +17,12 @@ import pandas as pd
 from vaecp.formats.common import Request, damaged_means
 from vaecp.formats.raw import OPTIONS, RawTable, Style, TableFile
 from vaecp.formats.tables import Table
-from vaecp.formats.text.decoding import FALLBACK, checked_encoding, encoding_of
+from vaecp.formats.text.decoding import (
+    FALLBACK,
+    checked_encoding,
+    encoding_of,
+    refuse_short_lines,
+)
 from vaecp.formats.text.sniffing import SEPARATORS, USUAL, Layout, layout_of_file
 
 
@@ -43,6 +48,7 @@ class DelimitedFile(TableFile):
                 header=request.header,
                 wide=request.wide is not None,
             )
+            refuse_short_lines(path, encoding, len(layout.names))
             frame = _cells(path, encoding, layout)
         notes = list(layout.notes)
         if encoding == FALLBACK and request.encoding is None:

@@ -49,16 +49,12 @@ def read(path: Path, request: Request) -> Observations:
         with _open_to_read(path) as file:
             shape = _shape_comment(file)
         with _open_to_read(path) as file:
+            _check_columns(path, file)
+        with _open_to_read(path) as file:
             table = pd.read_csv(
                 file, sep=r"\s+", comment="#", header=None, dtype=str, keep_default_na=False
             )
     n_modes = table.shape[1] - 1
-    if not 2 <= n_modes <= MAX_MODES:
-        raise FormatError(
-            f"{path}: its lines have {n_modes + 1} column(s), such as {_first_line(table)!r:.80}: a "
-            f".tns file has a coordinate for each of 2 to {MAX_MODES} modes, and then the value, "
-            "with spaces between them."
-        )
     if shape is not None and len(shape) != n_modes:
         raise FormatError(
             f"{path}: its comment names the sizes of {len(shape)} modes, but its lines have "
@@ -164,8 +160,16 @@ def _shape_comment(file: IO[str]) -> tuple[int, ...] | None:
     return None
 
 
-def _first_line(table: pd.DataFrame) -> str:
-    return " ".join(table.iloc[0].astype(str).tolist()) if len(table) else ""
+def _check_columns(path: Path, file: IO[str]) -> None:
+    """Look at the first line of numbers, of whose length the table will be."""
+    line = next((line for line in file if line.partition("#")[0].strip()), "")
+    columns = line.partition("#")[0].split()
+    if line and not 3 <= len(columns) <= MAX_MODES + 1:
+        raise FormatError(
+            f"{path}: its lines have {len(columns)} column(s), such as {line.strip()!r:.80}: a "
+            f".tns file has a coordinate for each of 2 to {MAX_MODES} modes, and then the value, "
+            "with spaces between them."
+        )
 
 
 def _coordinates(column: Any, mode: int, path: Path) -> np.ndarray:

@@ -186,11 +186,13 @@ def _beside(value: Any, size: int) -> np.ndarray | None:
 
 def as_axis(value: Any, size: int) -> np.ndarray | None:
     """Return the labels of a mode of this size, if the value is such: distinct, none missing."""
+    if not isinstance(value, np.ndarray) or value.size != size:
+        return None
     texts = as_texts(value)
     if texts is not None:
-        usable = len(texts) == size and len(set(texts)) == size and all(texts)
+        usable = len(set(texts)) == size and all(texts)
         return np.array(texts) if usable else None
-    if not is_numeric(value) or value.size != size or value.dtype.kind == "c":
+    if not is_numeric(value) or value.dtype.kind == "c":
         return None
     numbers = np.ravel(value)
     if not np.isfinite(numbers).all() or len(np.unique(numbers)) < size:

@@ -11,12 +11,23 @@ import numpy as np
 
 from vaecp.errors import FormatError
 from vaecp.formats.common import damaged_means, refuse_vast
-from vaecp.formats.hdf5 import refuse_endless_heaps
+from vaecp.formats.hdf5 import (
+    MOST_OBJECTS,
+    refuse_endless_heaps,
+    refuse_other_files,
+    refuse_stored_elsewhere,
+    refuse_vast_dataset,
+    too_many_objects,
+)
 from vaecp.runtime.extras import require
+from vaecp.runtime.memory import available_memory, refuse_beyond_memory
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 DEEPEST = 4
 """Levels of structs and cells that are followed."""
+MOST_VARIABLES = 1_000
+COPIES = 4
+"""Of what a file holds once it is decompressed, while it is read."""
 
 
 def variables(path: Path) -> dict[str, Any]:
@@ -28,6 +39,7 @@ def variables(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat, whosmat
 
     with damaged_means(path, "a MATLAB v5 file"):
+        refuse_beyond_memory(path, COPIES * size_when_read(path, available_memory()))
         _check_declared(path, whosmat(path))
         loaded = loadmat(path)
         return {
@@ -37,26 +49,38 @@ def variables(path: Path) -> dict[str, Any]:
         }
 
 
-def size_when_read(path: Path) -> int:
-    """Return how many bytes a version 5 file holds once it is decompressed, without keeping them."""
+def size_when_read(path: Path, most: float = math.inf) -> int:
+    """Return how many bytes a version 5 file holds once it is decompressed, without keeping them.
+
+    Counting stops where there are more than `most`.
+    """
     total = 0
     with path.open("rb") as file:
         file.seek(128)  # a header of text
-        while len(tag := file.read(8)) == 8:
+        while total <= most and len(tag := file.read(8)) == 8:
             kind, n_bytes = np.frombuffer(tag, dtype="<u4")
-            content = file.read(int(n_bytes))
-            total += _inflated(content) if kind == 15 else len(content)
+            content = file.read(min(int(n_bytes), path.stat().st_size))
+            total += _inflated(content, most) if kind == 15 else len(content)
             if len(content) < n_bytes:
                 break
     return total
 
 
-def _inflated(content: bytes) -> int:
+def _inflated(content: bytes, most: float) -> int:
     engine, total, rest = zlib.decompressobj(), 0, content
-    while rest and not engine.eof:
+    while rest and not engine.eof and total <= most:
         total += len(engine.decompress(rest, 1 << 20))
         rest = engine.unconsumed_tail
     return total
+
+
+def refuse_many(path: Path, n_variables: int) -> None:
+    """Refuse what would take long to look through: any vector may be an axis of any array."""
+    if n_variables > MOST_VARIABLES:
+        raise FormatError(
+            f"{path}: holds {n_variables:,} variables, and {MOST_VARIABLES:,} at most are looked "
+            "through: write the one that is meant to a file of its own."
+        )
 
 
 # ---- version 5 -------------------------------------------------------------------------
@@ -64,6 +88,7 @@ def _inflated(content: bytes) -> int:
 
 def _check_declared(path: Path, declared: list[tuple[str, tuple[int, ...], str]]) -> None:
     """Refuse sizes that cannot be, or that memory has no room for, before anything is read."""
+    refuse_many(path, len(declared))
     shapes = [shape for _, shape, kind in declared if kind != "sparse"]
     if any(size < 0 for shape in shapes for size in shape):
         raise ValueError("it declares sizes below 0")
@@ -96,6 +121,8 @@ def _of_hdf5(path: Path) -> dict[str, Any]:
     h5py = require("h5py", "netcdf", "MATLAB files of version 7.3")
     refuse_endless_heaps(path)
     with damaged_means(path, "a MATLAB v7.3 file"), h5py.File(path, "r") as file:
+        refuse_other_files(file, path)
+        refuse_many(path, len(file))
         reader = _Hdf5(file, path)
         found = {name: reader.content(item) for name, item in file.items() if name[0] != "#"}
     if not found:
@@ -114,6 +141,8 @@ class _Hdf5:
         """Return a dataset or group as what it is in MATLAB."""
         key = item.id
         if key not in self.known:
+            if len(self.known) == MOST_OBJECTS:
+                raise too_many_objects(self.path)
             self.known[key] = None  # what leads back to itself holds nothing there
             read = self._group if hasattr(item, "keys") else self._dataset
             self.known[key] = read(item, depth)
@@ -128,7 +157,8 @@ class _Hdf5:
         """Axes are stored backwards, texts as numbers, and cells as references."""
         if item.attrs.get("MATLAB_empty", 0):
             return np.empty((0, 0))
-        refuse_vast(self.path, item.shape or ())
+        refuse_stored_elsewhere(item, self.path)
+        refuse_vast_dataset(self.path, item.shape or (), item.chunks, item.dtype.itemsize)
         array = item[()].T
         if array.dtype.kind == "O":
             cells = np.empty(array.shape, dtype=object)

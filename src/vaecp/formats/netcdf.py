@@ -17,9 +17,13 @@ from vaecp.formats.common import (
     dense,
     is_text,
     named_arrays,
-    refuse_vast,
 )
-from vaecp.formats.hdf5 import refuse_endless_heaps
+from vaecp.formats.hdf5 import (
+    refuse_endless_heaps,
+    refuse_other_files,
+    refuse_stored_elsewhere,
+    refuse_vast_dataset,
+)
 from vaecp.runtime.extras import require
 from vaecp.runtime.memory import refuse_beyond_memory
 
@@ -68,8 +72,11 @@ def _shapes_of_hdf5(path: Path) -> list[tuple[int, ...]]:
 
     refuse_endless_heaps(path)
     with h5py.File(path) as file:
-        found = (file[name] for name in file)
-        return [item.shape or () for item in found if isinstance(item, h5py.Dataset)]
+        refuse_other_files(file, path)
+        found = [item for item in file.values() if isinstance(item, h5py.Dataset)]
+        for item in found:
+            refuse_stored_elsewhere(item, path)
+        return [item.shape or () for item in found]
 
 
 def _refuse_many(path: Path, shapes: list[tuple[int, ...]]) -> None:
@@ -93,7 +100,8 @@ def _chosen(dataset: Any, path: Path, request: Request) -> Any:
         if array.ndim >= 2 and array.dtype.kind in "iufb"
     ]
     array = dataset[choose(path, tensors, [str(name) for name in dataset.variables], request)]
-    refuse_vast(path, array.shape)
+    chunks = array.encoding.get("chunksizes")
+    refuse_vast_dataset(path, array.shape, chunks, array.dtype.itemsize)
     return array
 
 

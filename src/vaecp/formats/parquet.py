@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -12,6 +14,11 @@ from vaecp.formats.raw import RawTable, Style, TableFile
 from vaecp.formats.tables import Table
 from vaecp.runtime.extras import require
 from vaecp.runtime.memory import available_memory, refuse_beyond_memory
+
+TEXTS = ("string", "large_string", "binary", "large_binary")
+COPIES = 3
+"""Of the texts of a column, while it is read."""
+FEW_BYTES = 100_000_000
 
 
 class ParquetFile(TableFile):
@@ -42,7 +49,13 @@ class ParquetFile(TableFile):
 
 def _refuse_vast(path: Path) -> None:
     """Ask what the file declares before any of it is read."""
+    from pyarrow import parquet
+
     refuse_beyond_memory(path, _size_in_memory(path))
+    with parquet.ParquetFile(path) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+    for name in [field.name for field in schema if str(field.type) in TEXTS]:
+        refuse_beyond_memory(path, COPIES * _n_bytes_of_texts(path, name, metadata))
 
 
 def is_vast(path: Path) -> bool:
@@ -57,6 +70,23 @@ def _size_in_memory(path: Path) -> int:
 
     with parquet.ParquetFile(path) as file:
         return BYTES_OF_CELL * file.metadata.num_rows * max(len(file.schema_arrow.names), 1)
+
+
+def _n_bytes_of_texts(path: Path, name: str, metadata: Any) -> int:
+    """Return what the texts of a column take; a long one is stored once, however often it occurs."""
+    from pyarrow import parquet
+
+    compute: Any = importlib.import_module("pyarrow.compute")  # made at run time
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    stored = max((group.total_byte_size for group in groups), default=0)
+    if stored * metadata.num_rows < FEW_BYTES:
+        return 0
+    column = parquet.read_table(path, columns=[name], read_dictionary=[name]).column(name)
+    total = 0
+    for chunk in column.chunks:
+        lengths = compute.binary_length(chunk.dictionary)
+        total += compute.sum(compute.take(lengths, chunk.indices)).as_py() or 0
+    return total
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:

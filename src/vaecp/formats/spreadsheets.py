@@ -15,10 +15,15 @@ from vaecp.formats.raw import RawTable, Style, TableFile
 from vaecp.formats.tables import Table
 from vaecp.formats.text.sniffing import Row, layout_of_rows
 from vaecp.runtime.extras import require
+from vaecp.runtime.memory import refuse_beyond_memory
 
-MOST_BYTES = 2_000_000_000
+MOST_BYTES = 1_000_000_000
 """Larger sheets, once unpacked, are refused."""
+COPIES = 4
+"""Of what a file holds once it is unpacked, while it is read."""
 MOST_ROWS = 1_048_575
+MOST_CELLS = 50_000_000
+"""Of a sheet, empty ones between others included: a single cell can be far from the others."""
 
 
 class SpreadsheetFile(TableFile):
@@ -47,6 +52,8 @@ class SpreadsheetFile(TableFile):
         if any(len(row.cells) > width for row in cells):
             line = next(row.line for row in cells if len(row.cells) > width)
             raise FormatError(f"{path}: row {line} is longer than the header: name every column.")
+        if len(cells) * width > MOST_CELLS:
+            raise _too_far(path)
         frame = pd.DataFrame(
             [(*row.cells, *[""] * (width - len(row.cells))) for row in cells],
             index=pd.Index([row.line for row in cells], name="row"),
@@ -62,7 +69,11 @@ class SpreadsheetFile(TableFile):
                 f"{path}: {len(frame):,} rows are more than the {MOST_ROWS:,} that a sheet holds: "
                 "use .csv or .parquet."
             )
-        frame.to_excel(path, index=False, engine="openpyxl")
+        with pd.ExcelWriter(path, engine="openpyxl") as book:
+            frame.to_excel(book, index=False)
+            for cell in (cell for row in book.book.active for cell in row):
+                if cell.data_type in "fe":  # a text that looks like a formula or an error is a text
+                    cell.data_type = "s"
 
 
 def _check_size(path: Path) -> None:
@@ -72,6 +83,14 @@ def _check_size(path: Path) -> None:
         raise FormatError(
             f"{path}: unpacks to {size:,} bytes, more than {MOST_BYTES:,}: use .csv or .parquet."
         )
+    refuse_beyond_memory(path, COPIES * size)
+
+
+def _too_far(path: Path) -> FormatError:
+    return FormatError(
+        f"{path}: its sheets span more than {MOST_CELLS:,} cells, or {MOST_ROWS + 1:,} rows: remove "
+        "cells that are far from the others, or use .csv or .parquet."
+    )
 
 
 def _sheets(path: Path) -> dict[str, list[Row]]:
@@ -79,23 +98,29 @@ def _sheets(path: Path) -> dict[str, list[Row]]:
 
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        return {
-            sheet.title: _rows(sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"
-        }
+        sheets, room = {}, MOST_CELLS
+        for sheet in book.worksheets:
+            if sheet.sheet_state == "visible":
+                sheets[sheet.title], room = _rows(sheet, path, room)
+        return sheets
     finally:
         book.close()
 
 
-def _rows(sheet: Any) -> list[Row]:
-    """Return rows of text without empty cells at their ends."""
+def _rows(sheet: Any, path: Path, room: int) -> tuple[list[Row], int]:
+    """Return rows of text without empty cells at their ends, and the cells that may still follow."""
     rows = []
+    sheet.reset_dimensions()  # rows are as long as their cells reach, whatever the sheet declares
     for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        room -= len(cells)
+        if room < 0 or line > MOST_ROWS + 1:
+            raise _too_far(path)
         texts = [_text(cell) for cell in cells]
         while texts and not texts[-1]:
             texts.pop()
         if texts:
             rows.append(Row(line, tuple(texts)))
-    return rows
+    return rows, room
 
 
 def _text(cell: Any) -> str:

@@ -38,6 +38,7 @@ from vaecp.models.checks import (
 )
 from vaecp.models.fitted import Diagnostics, FitResult, Fitted
 from vaecp.models.growing import Growing
+from vaecp.runtime.blas import one_thread
 from vaecp.runtime.checkpoints import checkpoint
 from vaecp.runtime.processes import same_everywhere
 from vaecp.runtime.warning import warn_user
@@ -126,7 +127,9 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
             )
             observations = replace(observations, weights=None)
         scaling, scaled, random = self._prepared(observations)
-        return self._take_over(observations, scaling, self._fit(scaled, random), names)
+        with one_thread():
+            result = self._fit(scaled, random)
+            return self._take_over(observations, scaling, result, names)
 
     def _prepared(
         self, observations: Observations
@@ -183,7 +186,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         """Predict entries by coordinates; -1 stands for a label not seen in training."""
         check_is_fitted(self)
         known = self._known(indices)
-        with self._on_device():
+        with one_thread(), self._on_device():
             found = self.fitted_.predict(known)
         prediction = Bounds(*self.bounds_).bounded(found).in_units_of(self.scaling_, known)
         for numbers in (prediction.mean, prediction.noise_std, prediction.ignorance_std):
@@ -206,7 +209,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
             point = prediction.point(kind)
             return (point, prediction.std) if return_std else point
         asked, indices = self._asked(X)
-        with self._on_device():
+        with one_thread(), self._on_device():
             means = asked.fitted_.predict_mean(indices)
         bounded = Bounds(*self.bounds_).bounded_means(means)
         return checked_predictions(asked.scaling_.invert(bounded, indices))
@@ -239,7 +242,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         asked, indices = self._asked(X)
         check_at_least("n", n, 1)
         random = np.random.default_rng(random_state)
-        with self._on_device():
+        with one_thread(), self._on_device():
             draws = asked.fitted_.sample(indices, n, random)
             found = asked.fitted_.predict(indices)
         bounds = Bounds(*self.bounds_)

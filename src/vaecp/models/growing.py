@@ -20,6 +20,7 @@ from vaecp.models.bounds import Bounds
 from vaecp.models.checks import check_enough, checked_values
 from vaecp.models.fitted import Fitted
 from vaecp.models.joining import Joining
+from vaecp.runtime.blas import one_thread
 
 
 class Growing(BaseEstimator):
@@ -60,7 +61,7 @@ class Growing(BaseEstimator):
         joining, scaling = self._joining(X, y)
         kept = joining.about_new_rows
         joining = replace(joining, indices=joining.indices[kept], values=joining.values[kept])
-        with self._on_device():
+        with one_thread(), self._on_device():
             model = self._grown(joining, scaling, self.fitted_.fold_in(joining))
         before = getattr(model, "folded_rows_", tuple(np.zeros(n, bool) for n in joining.shape))
         model.folded_rows_ = tuple(

@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from vaecp.models.base import TensorEstimator
+from vaecp.runtime.blas import one_thread
 
 ALL_MODES = "all modes"
 N_ENTRIES = 2048
@@ -89,7 +90,7 @@ def relevance(model: TensorEstimator, random_state: int = 0) -> pd.DataFrame:
     check_is_fitted(model)
     random = np.random.default_rng(random_state)
     indices = model._known(random.integers(0, model.shape_, (N_ENTRIES, len(model.shape_))))
-    with model._on_device():
+    with one_thread(), model._on_device():
         found = model.fitted_.components(indices)
     rows = [
         (

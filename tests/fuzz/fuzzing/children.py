@@ -5,10 +5,13 @@ import os
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-SECONDS = 20.0
-"""A file of a few kilobytes that takes longer hangs."""
+SECONDS = 30.0
+"""Of a processor: a file of a few kilobytes that takes longer hangs."""
+PATIENCE = 10.0
+"""How many times as long a case may wait for a processor that others use too."""
 START = 180.0
 HERE = Path(__file__).resolve().parent.parent
 
@@ -21,7 +24,7 @@ class Child:
         self.process: subprocess.Popen | None = None
 
     def ask(self, task: str, path: Path, seconds: float = SECONDS) -> tuple[str, str]:
-        """Return `good`, `refused`, `defect`, `hang` or `crash`, and what was said."""
+        """Return `good`, `refused`, `memory`, `defect`, `hang` or `crash`, and what was said."""
         process = self.process or self._start()
         process.stdin.write(json.dumps([task, str(path)]) + "\n")
         process.stdin.flush()
@@ -46,8 +49,19 @@ class Child:
         assert said[0] == "ready", said
         return self.process
 
+    def _seconds_used(self) -> float:
+        """Return the time of processors that the child has used; 0 where the system does not say."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _answer(self, seconds: float) -> tuple[str, str]:
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        begin, latest = self._seconds_used(), time.monotonic() + PATIENCE * seconds
+        ready = []
+        while not ready and time.monotonic() < latest and self._seconds_used() - begin < seconds:
+            ready, _, _ = select.select([self.process.stdout], [], [], 1.0)
         line = self.process.stdout.readline() if ready else ""
         if line:
             answer = json.loads(line)

@@ -8,7 +8,9 @@ import pandas as pd
 import vaecp
 from vaecp.formats import write
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz", ".mat", ".tns", ".tns.gz", ".nc")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx", ".npy", ".npz", ".mat", ".tns", ".tns.gz", ".nc")
+OTHERS = ("semicolons.csv", "windows.csv", "utf16.csv", "indexed.parquet", "classic.nc", "v73.mat")
+NAMES = (*SUFFIXES, *OTHERS)
 
 
 def observations(*, labelled: bool) -> vaecp.Observations:
@@ -29,10 +31,28 @@ def save_all(folder: Path) -> dict[str, Path]:
         paths[suffix] = folder / f"seed{suffix}"
         write(observations(labelled=suffix not in (".npy", ".tns", ".tns.gz")), paths[suffix])
     frame = observations(labelled=True).to_frame()
-    semicolons = folder / "semicolons.csv"
-    frame.to_csv(semicolons, sep=";", decimal=",", index=False)
-    indexed = folder / "indexed.parquet"
-    frame.assign(day=pd.Timestamp("2024-01-01")).set_index("day").to_parquet(indexed)
-    classic = folder / "classic.nc"
-    observations(labelled=False).to_xarray().to_netcdf(classic, engine="scipy")
-    return paths | {path.name: path for path in (semicolons, indexed, classic)}
+    paths |= {name: folder / name for name in OTHERS}
+    frame.to_csv(paths["semicolons.csv"], sep=";", decimal=",", index=False)
+    accented = frame.assign(sample=frame["sample"].str.replace("a", "é"))
+    accented.to_csv(paths["utf16.csv"], index=False, encoding="utf-16")
+    accented.to_csv(paths["windows.csv"], index=False, encoding="cp1252")
+    indexed = frame.assign(day=pd.Timestamp("2024-01-01")).set_index("day")
+    indexed.to_parquet(paths["indexed.parquet"])
+    observations(labelled=False).to_xarray().to_netcdf(paths["classic.nc"], engine="scipy")
+    _save_v73(paths["v73.mat"])
+    return paths
+
+
+def _save_v73(path: Path) -> None:
+    """Write as MATLAB does: an array, a struct, a text, and a cell of references."""
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        file["X"] = np.arange(24.0).reshape(4, 3, 2)
+        file["s/wavelength"] = np.arange(4.0)[None]
+        parts = file.create_group("#refs#")
+        texts = [np.frombuffer(name.encode("utf-16-le"), "<u2")[:, None] for name in ("ab", "c")]
+        made = [parts.create_dataset(str(n), data=text) for n, text in enumerate(texts)]
+        for part in made:
+            part.attrs["MATLAB_class"] = np.bytes_("char")
+        file["names"] = np.array([part.ref for part in made], dtype=h5py.ref_dtype)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import warnings
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +142,53 @@ ATTRIBUTES = (
 )
 VALUES = (0, -1.0, np.nan, "x", "days since 0001-01-01", "seconds since 2024-13-45", "bool", [1, 2])
 
+
+def xlsx(draw: Any, path: Path) -> None:
+    """Cells of any type, some of them far away."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    cells = st.sampled_from((*TOKENS, *NUMBERS, True, None, datetime(2024, 1, 31), time(3, 4)))
+    for row in draw(st.lists(st.lists(cells, max_size=5), max_size=6)):
+        book.active.append([None if _illegal(cell) else cell for cell in row])
+    if draw(st.integers(0, 4)) == 0:
+        book.active.cell(draw(st.sampled_from([9, 3000, 1_048_576])), 40).value = 1.5
+    if draw(st.integers(0, 4)) == 0:
+        book.create_sheet("other").append([1, 2])
+    book.save(path)
+
+
+def _illegal(cell: Any) -> bool:
+    return (isinstance(cell, str) and "\0" in cell) or (isinstance(cell, float) and cell != cell)
+
+
+def v73(draw: Any, path: Path) -> None:
+    """HDF5 with groups, references and attributes that MATLAB might have meant."""
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        homes = [file, file.create_group("s"), file.create_group("#refs#")]
+        made = []
+        for name in sorted(draw(st.sets(st.sampled_from(NAMES), min_size=1, max_size=5))):
+            array = draw(arrays())
+            if array.dtype.kind in "UMm":
+                array = array.astype("S40")
+            item = draw(st.sampled_from(homes)).create_dataset(name, data=array)
+            made.append(item.ref)
+            for key in draw(st.sets(st.sampled_from(("MATLAB_class", "MATLAB_empty")))):
+                item.attrs[key] = draw(
+                    st.sampled_from([b"char", b"logical", b"\xff", 1, [1, 2], "x"])
+                )
+        if draw(st.booleans()):
+            file["cell"] = np.array(made, dtype=h5py.ref_dtype)
+
+
 KINDS = {
     ".npy": npy,
     ".npz": npz,
     ".mat": mat,
+    ".v73.mat": v73,
+    ".xlsx": xlsx,
     ".csv": text,
     ".tsv": text,
     ".tns": text,

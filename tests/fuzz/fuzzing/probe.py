@@ -1,11 +1,13 @@
-"""The child process: reads what it is told to, within a limit of memory, and says how it went.
+"""The child process: does what it is told to, within a limit of memory, and says how it went.
 
-One JSON object per line comes in, and one goes out. `good` is a file that was read, `refused` one
-that was answered with a single line of ours which names it; anything else is a `defect`.
+One JSON object per line comes in, and one goes out. `good` is a file that was read or a call that was
+answered, `refused` one that got a single line of ours which names the file; `memory` is one that took
+more than the limit, and anything else a `defect`.
 """
 
 import json
 import os
+import pickle
 import resource
 import sys
 import traceback
@@ -50,7 +52,28 @@ def use_model(path: Path) -> None:
     assert model.sample(keys, 3, random_state=0).shape == (3, 1)
 
 
-TASKS = {"data": read_data, "queries": read_queries, "model": use_model}
+def make_call(path: Path) -> str:
+    """Make a call whose name and arguments are in a file of ours."""
+    from fuzzing.calls import CALLS
+
+    name, arguments = pickle.loads(path.read_bytes())
+    return CALLS[name][0](**arguments)
+
+
+def fit_table(path: Path) -> str:
+    """Fit a method to a table; the path is made of both their names."""
+    from fuzzing.tables import check
+
+    return {"answered": "good"}.get(found := check(path.parent.name, int(path.name)), found)
+
+
+TASKS = {
+    "data": read_data,
+    "queries": read_queries,
+    "model": use_model,
+    "call": make_call,
+    "table": fit_table,
+}
 
 
 def limit_memory() -> None:
@@ -58,18 +81,37 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, -1))
 
 
+def forget_programs() -> None:
+    """Let go of what JAX compiled for the shapes of other tables."""
+    import jax
+
+    jax.clear_caches()
+
+
 def outcome_of(task: str, path: Path) -> dict[str, str]:
     try:
-        TASKS[task](path)
+        answer = TASKS[task](path)
     except PredictionError as error:  # of numbers, which no file can be blamed for
         return {"outcome": "refused", "line": str(error)}
     except VaecpError as error:
         line = str(error)
+        if ran_out(error):
+            return {"outcome": "memory", "line": line[:500]}
         told = path.name in line and "\n" not in line and len(line) < 1000
         return {"outcome": "refused" if told else "defect", "line": line[:500]}
-    except BaseException:
-        return {"outcome": "defect", "line": traceback.format_exc()[-2000:]}
-    return {"outcome": "good", "line": ""}
+    except BaseException as error:
+        kind = "memory" if ran_out(error) else "defect"
+        return {"outcome": kind, "line": traceback.format_exc()[-2000:]}
+    return {"outcome": answer or "good", "line": ""}
+
+
+def ran_out(error: BaseException | None) -> bool:
+    """Whether memory ended before a limit was asked for: the estimate was too low."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def main() -> None:
@@ -78,10 +120,12 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
     for warm_up in json.loads(sys.argv[1]):
         assert outcome_of(*warm_up[:1], Path(warm_up[1]))["outcome"] == "good", warm_up
-    limit_memory()
     print(json.dumps({"outcome": "ready"}), file=answers, flush=True)
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin):
         task, path = json.loads(line)
+        if task == "table" and number % 20 == 0:
+            forget_programs()
+        limit_memory()
         print(json.dumps(outcome_of(task, Path(path))), file=answers, flush=True)
 
 

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from vaecp.errors import FormatError
 
 FALLBACK = "cp1252"
 """What spreadsheets in Western Europe and America write that do not write UTF-8."""
 CHUNK = 1 << 20
+CELLS_PER_BYTE = 8
+FEW_CELLS = 10_000_000
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d\ufeff\ufffe\uffff]")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -62,6 +66,24 @@ def first_text(path: Path, encoding: str, n_characters: int) -> str:
     if found := _NO_TEXT.search(text):
         raise ValueError(f"character {found.start() + 1} is {found[0]!r}, which is no text")
     return text
+
+
+def refuse_short_lines(path: Path, encoding: str, n_columns: int) -> None:
+    """Refuse lines that are far too short for their table: cells that are absent take memory too."""
+    most = CELLS_PER_BYTE * path.stat().st_size + FEW_CELLS
+    if path.stat().st_size * n_columns <= most:
+        return
+    with path.open(encoding=encoding, newline="") as file:
+        n_lines = sum(max(text.count("\n"), text.count("\r")) for text in iter(_next(file), ""))
+    if n_lines * n_columns > most:
+        raise FormatError(
+            f"{path}: its {n_lines:,} lines hold far less than {n_columns:,} columns: name only the "
+            "columns that there are."
+        )
+
+
+def _next(file: IO[str]) -> Callable[[], str]:
+    return lambda: file.read(CHUNK)
 
 
 def _wide(head: bytes) -> str | None:

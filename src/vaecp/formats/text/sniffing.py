@@ -171,10 +171,10 @@ def has_header(table: Sequence[Row], wide: bool = False) -> bool:
             raise _matrix(table[0])
         return False
     quantities = {cell for cell in filled if is_number(cell) or is_date(cell)}
-    for column, cell in enumerate(first):
-        repeated = any(len(cells) > column and cells[column] == cell for cells in below)
-        if cell in filled and cell not in quantities and repeated:
-            return False
+    names = set(filled) - quantities
+    pairs = (zip(first, cells, strict=False) for cells in below)
+    if any(name in names and cell == name for row in pairs for name, cell in row):
+        return False
     alone = len(quantities) == 1 and first[-1] in quantities and len(first) > 2
     if alone or (len(numbers) > 2 and not _in_order(numbers)):
         raise FormatError(

@@ -29,6 +29,7 @@ from vaecp.models.multilinear.sweeps import (
     multiplicative_sweep,
     on_device,
 )
+from vaecp.runtime.blas import one_thread
 
 OBJECTIVE = "sum of squares"
 
@@ -102,8 +103,8 @@ class _CP(TensorEstimator):
         of sweeps, is not what the data support.
         """
         _, scaled, random = self._prepared(observations)
-        _, sweep, starts = self._problem(scaled, random)
-        with float64():
+        with one_thread(), float64():
+            _, sweep, starts = self._problem(scaled, random)
             ends = [descend(sweep, start, self.max_iter, self.tol) for start in starts]
         shape = observations.shape
         found = [StartEnd(_without_padding(end.factors, shape), end.history[-1]) for end in ends]

@@ -19,7 +19,6 @@ from vaecp.models.fbcp.search import Ascent, search
 from vaecp.models.fitted import Components, Diagnostics, FitResult, Fitted, SumOfProducts
 from vaecp.models.joining import Joining
 from vaecp.models.multilinear.products import effects_of_components, products_at
-from vaecp.runtime.blas import threads_for
 
 OBJECTIVE = "evidence bound"
 
@@ -201,8 +200,7 @@ class FBCP(TensorEstimator):
     def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
         for name in ("rank", "n_starts", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
-        with threads_for(len(observations) * self.rank**2):
-            found = search(observations, self.rank, self.n_starts, self.max_iter, self.tol, random)
+        found = search(observations, self.rank, self.n_starts, self.max_iter, self.tol, random)
         return FitResult(
             FittedFBCP.of(found.posterior),
             Diagnostics(

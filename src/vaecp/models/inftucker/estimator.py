@@ -23,7 +23,6 @@ from vaecp.models.inftucker.learning import (
     learn_on_entries,
     learn_on_grid,
 )
-from vaecp.runtime.blas import threads_for
 
 FEW_ENTRIES = 200
 """Up to this many entries, the exact marginal likelihood is the quickest way as well."""
@@ -117,9 +116,7 @@ class InfTucker(TensorEstimator):
         model = LatentProcess(KERNELS[self.kernel], self.sparsity)
         start = first_parameters(observations, self.rank, random)
         seed = int(random.integers(2**31))
-        work = float(min(len(observations) ** 3, observations.n_cells * max(observations.shape)))
-        with threads_for(work):
-            return self._learned(observations, model, start, seed, by_entries)
+        return self._learned(observations, model, start, seed, by_entries)
 
     def _learned(
         self,

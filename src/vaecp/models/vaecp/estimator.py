@@ -24,6 +24,7 @@ from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.models.vaecp.streaming import fit_stored
+from vaecp.runtime.blas import one_thread
 from vaecp.runtime.progress import no_progress, progress_bar
 
 
@@ -254,7 +255,7 @@ class VAECP(TensorEstimator):
                 "with the labels that are to come, or fit again."
             )
         joining, scaling = self._joining(X, y)
-        with self._on_device():
+        with one_thread(), self._on_device():
             grown = self._grown(joining, scaling, self.fitted_.streamed(joining, forget))
         stream = getattr(self, "stream_values_", None)
         vars(self).update(vars(grown))
@@ -325,9 +326,10 @@ class VAECP(TensorEstimator):
         scaling = likelihood.scaling(values)
         scaled = observations.scaled(scaling)
         random = self._random()
-        result = self._fit(scaled, random, likelihood)
-        result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
-        self._take_over(observations, scaling, result, names)
+        with one_thread():
+            result = self._fit(scaled, random, likelihood)
+            result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
+            self._take_over(observations, scaling, result, names)
         vars(self).pop("stream_values_", None)
         return self
 

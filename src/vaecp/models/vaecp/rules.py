@@ -62,6 +62,8 @@ def validate(fitted: FittedVAECP, shape: tuple[int, ...]) -> None:
         check_fields(fitted, shape, _RULES | _RULES_OF_NETWORK)
     if ensemble.ranks.max() > ensemble.mean[0].shape[-1]:
         raise ValueError("ensemble.ranks are larger than the rows are wide")
+    if any(table[:, -1].any() for table in ensemble.correlation):
+        raise ValueError("ensemble.correlation has a row after the last one")
     prior = ensemble.prior_variance.shape  # of no components, where every rank is 0
     if prior[:2] != (len(ensemble), len(shape)) or prior[2:] < (ensemble.ranks.max(),):
         raise ValueError(f"ensemble.prior_variance has shape {prior}, too small for the others")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,9 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name, least in (("repeats", 1), ("folds", 2)):
-            if getattr(self, name) < least:
+            if not isinstance(getattr(self, name), Integral) or getattr(self, name) < least:
                 raise ObservationError(
-                    f"{name} is {getattr(self, name)}: use an integer from {least}."
+                    f"{name} is {getattr(self, name)!r}: use an integer from {least}."
                 )
 
     @property
@@ -106,7 +107,7 @@ def candidates(
     >>> candidates(["HOSVD"], [2, 3], {"HOSVD": {"max_iter": 9}})
     {'HOSVD': [(('max_iter', 9), ('rank', 2)), (('max_iter', 9), ('rank', 3))]}
     """
-    if not ranks or min(ranks) < 1:
+    if not ranks or not all(isinstance(rank, Integral) and rank >= 1 for rank in ranks):
         raise ObservationError(f"ranks is {list(ranks)}: give integers from 1.")
     ordered = [{"rank": rank} for rank in sorted(set(ranks))]
     return {

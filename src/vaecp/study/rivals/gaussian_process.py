@@ -19,7 +19,7 @@ from vaecp.models.inftucker.kronecker import (
     with_conditional_means,
 )
 from vaecp.models.inftucker.learning import LatentParameters, LatentProcess, grid_posterior
-from vaecp.runtime.blas import threads_for
+from vaecp.runtime.blas import one_thread
 from vaecp.study.rivals.interpolation import places_of
 
 MAX_CELLS = 5_000_000
@@ -53,7 +53,7 @@ def predict(
     standardiser = Standardiser.of(once.values)
     tensor = once.with_values(standardiser.apply(once.values)).to_array()
     model = LatentProcess(KERNELS[kernel], sparsity=1.0)
-    with threads_for(float(once.n_cells) * max(once.shape)):
+    with one_thread():
         parameters = _learned(tensor, model, _rows(once), random_state)
         mean, variance = grid_posterior(tensor, model, parameters, N_DRAWS, random_state)
     at = tuple(indices.T)

@@ -235,3 +235,11 @@ def test_a_version_of_jax_that_cannot_add_in_any_order_gets_the_additions_of_pal
         assert additions._lower(additions.add)
     finally:
         additions._relaxed_add.cache_clear()
+
+
+@pytest.mark.parametrize(("flags", "used"), [("", True), (fused.DETERMINISTIC, False)])
+def test_the_gpu_kernel_makes_way_where_sums_need_an_order(monkeypatch, flags, used):
+    pytest.importorskip("jax.experimental.pallas.triton")
+    monkeypatch.setattr("jax.default_backend", lambda: "gpu")
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    assert (fused._gpu.__wrapped__() is not None) == used

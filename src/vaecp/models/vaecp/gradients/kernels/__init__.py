@@ -8,6 +8,7 @@ they compute, and serves where no kernel of ours does.
 from __future__ import annotations
 
 import functools
+import os
 import warnings
 
 import jax
@@ -17,6 +18,8 @@ from vaecp.models.vaecp.gradients.kernels import reference
 from vaecp.models.vaecp.gradients.kernels.reference import Tables
 
 __all__ = ["Tables", "decode", "log_likelihood"]
+
+DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 
 
 @jax.custom_vjp
@@ -75,8 +78,11 @@ def _cpu():
 
 @functools.cache
 def _gpu():
-    """The kernel of NVIDIA's GPUs, or None where there is none to run it."""
-    if jax.default_backend() != "gpu":
+    """The kernel of NVIDIA's GPUs, or None where there is none to run it, or sums need an order.
+
+    The kernel adds in any order, which XLA's own programs do not where its flag asks for that.
+    """
+    if jax.default_backend() != "gpu" or DETERMINISTIC in os.environ.get("XLA_FLAGS", ""):
         return None
     try:
         from vaecp.models.vaecp.gradients.kernels import gpu
