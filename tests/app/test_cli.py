@@ -275,7 +275,7 @@ def test_rank_draws_the_curve_of_the_folds(monkeypatch, ratings, tmp_path):
     stand_in(monkeypatch, Method("VAECP", HOSVD))
     outcome = run("rank", ratings, *SMALL, "-o", tmp_path / "out")
     assert outcome.exit_code == 0, outcome.output
-    assert "The lowest is at rank 2" in outcome.stdout
+    assert "The lowest error is at rank 2" in outcome.stdout
     assert "components above the noise" in " ".join(outcome.stdout.split())
     assert (tmp_path / "out" / "rank.png").exists()
 

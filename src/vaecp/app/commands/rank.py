@@ -76,9 +76,10 @@ def rank(
     ]
     columns = ["rank", "median", "lowest fold", "highest fold"]
     count, low, high = effective.values()
+    likely = f" ({low} to {high} are 90 % likely)" if low < high else ""
     verdict = (
-        f"The lowest is at rank {best}. A fit that chooses by itself has {count} components above the "
-        f"noise ({low} to {high} are 90 % likely)."
+        f"A fit that chooses by itself has {count} components above the noise{likely}. "
+        f"The lowest error is at rank {best}."
     )
     tell(account, columns, rows, title, verdict, printing)
 
