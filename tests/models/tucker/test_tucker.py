@@ -165,3 +165,10 @@ def test_one_rank_per_mode_is_needed():
 def test_a_fit_that_is_cut_short_says_so():
     with pytest.warns(ConvergenceWarning, match="TuckerALS stopped after max_iter=2 fillings"):
         fill(vaecp.TuckerALS(rank=3, max_iter=2), tucker_tensor(noise=0.5), 0.5)
+
+
+@pytest.mark.parametrize("method", [vaecp.HOSVD, vaecp.TuckerALS])
+def test_a_tensor_that_memory_has_no_room_for_is_refused(method, monkeypatch):
+    monkeypatch.setattr("vaecp.models.tucker.estimators.available_memory", lambda: 1000)
+    with pytest.raises(ObservationError, match="more than is free: use CPALS or VAECP"):
+        method(rank=1).fit_tensor(vaecp.Observations.from_array(np.eye(4)))

@@ -23,8 +23,11 @@ from vaecp.models.tucker.filling import (
     higher_order_svd,
     orthogonal_iteration,
 )
+from vaecp.runtime.memory import available_memory
 
 MAX_CELLS = 50_000_000
+BYTES_OF_CELL = 12 * 8
+"""Of the arrays of all cells that there are at once while gaps are filled."""
 """Above this many cells, observed or not, the dense array is refused."""
 
 OBJECTIVE = "sum of squares"
@@ -218,6 +221,12 @@ def _dense(observations: Observations, shape: tuple[int, ...]) -> tuple[np.ndarr
         raise ObservationError(
             f"the {' x '.join(map(str, shape))} tensor has {cells:,} cells, more than the "
             f"{MAX_CELLS:,} of a dense method: use CPALS or VAECP, which keep observed entries only."
+        )
+    if BYTES_OF_CELL * cells > available_memory():
+        raise ObservationError(
+            f"the {' x '.join(map(str, shape))} tensor has {cells:,} cells, for which a dense method "
+            f"needs {BYTES_OF_CELL * cells / 1e9:.2g} GB of memory, more than is free: use CPALS or "
+            "VAECP, which keep observed entries only."
         )
     flat = np.ravel_multi_index(tuple(_fold(observations.indices, shape)), shape)
     total = np.bincount(flat, observations.values, minlength=cells).reshape(shape)
