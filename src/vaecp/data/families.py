@@ -90,6 +90,24 @@ class Bernoulli(Family):
 
 
 @dataclass(frozen=True, eq=False)
+class Probit(Bernoulli):
+    """Yes (1) or no (0): whether the latent parameter and standard normal noise exceed 0."""
+
+    def moments(self, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        probability = special.ndtr(latent)
+        return probability, probability * (1 - probability)
+
+    def log_prob(self, values: np.ndarray, latent: np.ndarray) -> np.ndarray:
+        return special.log_ndtr(np.where(values > 0.5, latent, -latent))
+
+    def cdf(self, values: np.ndarray, latent: np.ndarray) -> np.ndarray:
+        return np.where(values >= 1, 1.0, np.where(values >= 0, special.ndtr(-latent), 0.0))
+
+    def sample(self, latent: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        return (random.random(latent.shape) < special.ndtr(latent)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class Ordinal(Family):
     """Ordered classes: P(class <= k) = expit(threshold_k - latent)."""
 

@@ -213,7 +213,8 @@ def _real_numbers(observations: Observations, values: str, methods: Iterable[str
     from vaecp.models.vaecp.likelihoods.choice import plausible
 
     names = plausible(observations.values).names if values == "auto" else (likelihood_of(values),)
-    others = [name for name in methods if name != "VAECP"]
+    aware = ("VAECP", "InfTucker") if names == ("bernoulli",) else ("VAECP",)
+    others = [name for name in methods if name not in aware]
     if not others or names == ("gaussian",):
         return []
     return [f"{', '.join(others)} take all values for real numbers, whatever they are."]

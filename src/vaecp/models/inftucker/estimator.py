@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from vaecp.data.observations import Observations
+from vaecp.data.standardising import OwnUnits, Scaling
 from vaecp.errors import ObservationError
 from vaecp.models.base import TensorEstimator, check_at_least
 from vaecp.models.fitted import Diagnostics, FitResult
@@ -17,12 +19,14 @@ from vaecp.models.inftucker.fitted import FittedInfTucker
 from vaecp.models.inftucker.learning import (
     LatentParameters,
     LatentProcess,
+    Learned,
     entries_posterior,
     first_parameters,
     grid_posterior,
     learn_on_entries,
     learn_on_grid,
 )
+from vaecp.models.inftucker.probit import LEAST, N_ROUNDS, are_binary, mean_behind
 
 FEW_ENTRIES = 200
 """Up to this many entries, the exact marginal likelihood is the quickest way as well."""
@@ -44,6 +48,10 @@ class InfTucker(TensorEstimator):
     Gaussian noise. With linear kernels this is Tucker with the core integrated out; other
     kernels do the same in a feature space of endless dimension. Latent vectors and the two
     variances maximise the marginal likelihood times the prior.
+
+    Yes-or-no values, 1 and 0, say whether the sum of tensor and noise exceeds 0 (probit). Latent
+    vectors and the ratio of the variances are then learned from signs as if these were real
+    numbers, and the tensor by variational inference of the numbers behind the values.
 
     Gaps are unknown: on a grid that fits in memory, variational EM imputes them by their exact
     conditional mean and by draws (conjugate gradients on Kronecker products). Where the grid
@@ -67,6 +75,7 @@ class InfTucker(TensorEstimator):
     max_iter : the largest number of rounds, each of one imputation and ten L-BFGS steps.
     tol : stop when the bound rises by less than this per observed entry and round.
     n_draws : how many draws of the gaps the predictive variance is made from.
+    likelihood : "gaussian", or "probit" for yes-or-no values, 1 or 0; "auto" looks at the values.
     random_state : seed of the start and of the draws.
 
     Attributes
@@ -93,6 +102,7 @@ class InfTucker(TensorEstimator):
         max_iter: int = 50,
         tol: float = 1e-3,
         n_draws: int = 20,
+        likelihood: Literal["auto", "gaussian", "probit"] = "auto",
         random_state: Any = None,
     ) -> None:
         self.rank = rank
@@ -101,6 +111,7 @@ class InfTucker(TensorEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.n_draws = n_draws
+        self.likelihood = likelihood
         self.random_state = random_state
 
     @property
@@ -111,12 +122,35 @@ class InfTucker(TensorEstimator):
 
     def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
         self._check()
+        probit = self._is_probit(observations)
         observations = observations.settle_duplicates("mean")
-        by_entries = _by_entries(observations)
+        numbers = observations
+        if probit:  # what lies behind yes and no is on both sides of 0
+            numbers = observations.with_values(2 * observations.values - 1)
         model = LatentProcess(KERNELS[self.kernel], self.sparsity)
-        start = first_parameters(observations, self.rank, random)
+        start = first_parameters(numbers, self.rank, random)
         seed = int(random.integers(2**31))
-        return self._learned(observations, model, start, seed, by_entries)
+        learned = self._learned(numbers, model, start, seed)
+        if not probit:
+            posterior = self._posterior(observations, model, learned.parameters, seed)
+            return self._result(learned, posterior)
+        scaled = learned.parameters.with_unit_noise()
+        posterior = self._posterior_behind(observations, model, scaled, seed)
+        return self._result(learned, replace(posterior, probit=True))
+
+    def _is_probit(self, observations: Observations) -> bool:
+        binary = are_binary(observations.values)
+        if self.likelihood == "probit" and not binary:
+            raise ObservationError(
+                "likelihood is 'probit', but the values are not 0 and 1, or fewer than "
+                f"{LEAST}: use 'gaussian'."
+            )
+        return binary and self.likelihood != "gaussian"
+
+    def _scaling(self, observations: Observations) -> Scaling:
+        if self._is_probit(observations):
+            return OwnUnits.of(observations.values)
+        return super()._scaling(observations)
 
     def _learned(
         self,
@@ -124,22 +158,47 @@ class InfTucker(TensorEstimator):
         model: LatentProcess,
         start: LatentParameters,
         seed: int,
-        by_entries: bool,
-    ) -> FitResult:
+    ) -> Learned:
+        if _by_entries(observations):
+            return learn_on_entries(observations, model, start, self.max_iter)
+        tensor = observations.to_array()
+        return learn_on_grid(tensor, model, start, self.max_iter, self.tol, seed)
+
+    def _posterior(
+        self,
+        observations: Observations,
+        model: LatentProcess,
+        parameters: LatentParameters,
+        seed: int,
+    ) -> FittedInfTucker:
         grid = ((), ())
         entries = (np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty((0, 0)))
-        if by_entries:
-            learned = learn_on_entries(observations, model, start, self.max_iter)
-            entries = (
-                observations.indices,
-                *entries_posterior(observations, model, learned.parameters),
-            )
+        if _by_entries(observations):
+            entries = (observations.indices, *entries_posterior(observations, model, parameters))
         else:
             tensor = observations.to_array()
-            learned = learn_on_grid(tensor, model, start, self.max_iter, self.tol, seed)
-            grid = grid_posterior(tensor, model, learned.parameters, self.n_draws, seed)
+            grid = grid_posterior(tensor, model, parameters, self.n_draws, seed)
+        return self._fitted(parameters, grid, entries)
+
+    def _posterior_behind(
+        self,
+        observations: Observations,
+        model: LatentProcess,
+        parameters: LatentParameters,
+        seed: int,
+    ) -> FittedInfTucker:
+        """Infer the numbers behind yes and no, and the latent tensor, in turn."""
+        numbers = mean_behind(observations.values, np.zeros(len(observations)))
+        fitted = self._posterior(observations.with_values(numbers), model, parameters, seed)
+        for _ in range(N_ROUNDS):
+            latent, _ = fitted.latent_moments(observations.indices)
+            numbers = mean_behind(observations.values, latent)
+            fitted = self._posterior(observations.with_values(numbers), model, parameters, seed)
+        return fitted
+
+    def _result(self, learned: Learned, fitted: FittedInfTucker) -> FitResult:
         return FitResult(
-            self._fitted(learned.parameters, grid, entries),
+            fitted,
             Diagnostics(
                 {OBJECTIVE: np.array(learned.bounds)},
                 converged=learned.converged,
@@ -155,6 +214,10 @@ class InfTucker(TensorEstimator):
             check_at_least(name, getattr(self, name), 1)
         if not self.sparsity > 0:
             raise ValueError(f"sparsity is {self.sparsity}: use a positive number.")
+        if self.likelihood not in ("auto", "gaussian", "probit"):
+            raise ValueError(
+                f"likelihood is {self.likelihood!r}: use 'auto', 'gaussian' or 'probit'."
+            )
         if self.kernel not in KERNELS:
             raise ValueError(f"kernel is {self.kernel!r}: use one of {', '.join(KERNELS)}.")
 
@@ -169,7 +232,9 @@ class InfTucker(TensorEstimator):
             KERNELS[self.kernel].expected_variance(self.rank, 2 / self.sparsity**2),
             np.asarray(grid[0]),
             np.asarray(grid[1]),
-            *entries,
+            entries[0],
+            entries[1],
+            entries[2],
         )
 
 

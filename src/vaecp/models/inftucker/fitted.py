@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vaecp.data.families import Probit
 from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields, check_indices
-from vaecp.data.prediction import Prediction
+from vaecp.data.prediction import LatentPrediction, Prediction
 from vaecp.models.fitted import Fitted
 from vaecp.models.inftucker.covariances import KERNELS
 from vaecp.models.inftucker.growing import (
@@ -19,6 +20,7 @@ from vaecp.models.inftucker.growing import (
     usable,
 )
 from vaecp.models.inftucker.learning import entries_covariance
+from vaecp.models.inftucker.probit import mean_behind
 from vaecp.models.joining import Joining
 
 _BLOCK = 2_000_000
@@ -36,6 +38,7 @@ class FittedInfTucker(Fitted):
     grid_mean, grid_variance : the latent tensor's moments; empty when done by entries.
     entries, weights, inverse_root : the observed coordinates, C^-1 y and the inverse of the
         Cholesky root of C; empty when done on the grid.
+    probit : whether values are yes or no, and the latent tensor is what lies behind them.
     """
 
     rows: tuple[np.ndarray, ...]
@@ -48,6 +51,11 @@ class FittedInfTucker(Fitted):
     entries: np.ndarray
     weights: np.ndarray
     inverse_root: np.ndarray
+    probit: bool = False
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        return np.array([0.0, 1.0]) if self.probit else None
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
@@ -76,6 +84,13 @@ class FittedInfTucker(Fitted):
             check_indices("entries", self.entries, shape)
 
     def predict(self, indices: np.ndarray) -> Prediction:
+        """Return the values with their noise; or the probabilities of yes and no."""
+        mean, variance = self.latent_moments(indices)
+        if self.probit:
+            return LatentPrediction.of(mean, np.sqrt(variance), Probit())
+        return Prediction(mean, np.full(len(mean), np.sqrt(self.noise)), np.sqrt(variance))
+
+    def latent_moments(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Look the moments up on the grid, or compute them from the observed entries."""
         mean, variance = np.zeros(len(indices)), self._prior_variance(indices)
         seen = (indices >= 0).all(axis=1)
@@ -84,8 +99,7 @@ class FittedInfTucker(Fitted):
             mean[seen], variance[seen] = self.grid_mean[places], self.grid_variance[places]
         else:
             self._from_entries(indices, np.flatnonzero(seen), mean, variance)
-        noise = np.full(len(mean), np.sqrt(self.noise))
-        return Prediction(mean, noise, np.sqrt(np.maximum(variance, 0.0)))
+        return mean, np.maximum(variance, 0.0)
 
     def fold_in(self, joining: Joining) -> FittedInfTucker:
         """Seek the latent vectors of rows that joined, one after the other, and condition on them."""
@@ -94,6 +108,8 @@ class FittedInfTucker(Fitted):
             found = some_of(found[usable(joining.indices[found], mode, known)], MOST_ENTRIES)
             if len(found):
                 cells, values = joining.indices[found], joining.values[found]
+                if self.probit:
+                    values = mean_behind(values, np.zeros_like(values))
                 fitted = fitted._with_row(mode, row, cells, values, known)
                 known[mode][row] = True
         return fitted

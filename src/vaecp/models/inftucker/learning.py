@@ -27,6 +27,7 @@ from vaecp.models.multilinear.starts import singular_vectors
 from vaecp.runtime.progress import steps
 
 _LOG_LIMITS = (np.log(1e-8), np.log(1e6))
+_MOST_LOG_RATIO = float(np.log(30.0))
 _SMOOTHING = 1e-2
 """|u| is sqrt(u^2 + this^2) while learning, so that its gradient exists at 0."""
 _STEPS = 10
@@ -53,6 +54,11 @@ class LatentParameters:
     @property
     def noise(self) -> float:
         return float(np.exp(self.log_noise))
+
+    def with_unit_noise(self) -> LatentParameters:
+        """Return the same in units of the noise, which few signs may show as too small."""
+        ratio = min(self.log_signal - self.log_noise, _MOST_LOG_RATIO)
+        return LatentParameters(self.rows, ratio, 0.0)
 
     def flat(self) -> np.ndarray:
         flat = [rows.ravel() for rows in self.rows]
