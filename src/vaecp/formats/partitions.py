@@ -6,7 +6,7 @@ dot or an underscore are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ import pandas as pd
 from vaecp.errors import FormatError
 from vaecp.formats.common import damaged_means
 from vaecp.runtime.extras import require
+from vaecp.runtime.files import whole_file
 
 ROWS_OF_BATCH = 1 << 18
 ROWS_OF_UNIT = 1 << 22
@@ -82,6 +83,12 @@ class Partitions:
         within = set(self._fragments[0].physical_schema.names)
         return sorted(names, key=lambda name: name in within)
 
+    @property
+    def folder_columns(self) -> list[str]:
+        """Columns that are names of folders."""
+        within = set(self._fragments[0].physical_schema.names)
+        return [name for name in self.columns if name not in within]
+
     @cached_property
     def n_rows(self) -> int:
         return sum(fragment.metadata.num_rows for fragment in self._fragments)
@@ -140,3 +147,22 @@ class Partitions:
                     if batch.num_rows:
                         yield path, row, batch.to_pandas()
                     row += batch.num_rows
+
+
+def write_batches(frames: Iterable[pd.DataFrame], path: str | Path) -> int:
+    """Write one Parquet file batch by batch, whole or not at all; return how many rows it has."""
+    pyarrow = require("pyarrow", "parquet", "a .parquet file")
+    parquet = require("pyarrow.parquet", "parquet", "a .parquet file")
+    n_rows, writer = 0, None
+    with whole_file(path) as temporary:
+        try:
+            for frame in frames:
+                schema = writer.schema if writer is not None else None
+                table = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+                writer = writer or parquet.ParquetWriter(temporary, table.schema)
+                writer.write_table(table)
+                n_rows += len(frame)
+        finally:
+            if writer is not None:
+                writer.close()
+    return n_rows

@@ -66,10 +66,14 @@ def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing:
     observations, output = opened.observations, Path(str(targets.output))
     listing = opened.listing if targets.layout is Layout.input else None
     cells, notes = chosen_cells(opened, targets)
-    check_holds(observations, output, listing)
+    vast = cells is Cells.all and _is_vast(observations, output)
+    check_holds(observations, output, None if vast else listing)
     notes = [*observations.notes, *notes]
     print_notes(notes, printing)
     started = time.perf_counter()
+    if vast:
+        _complete_in_turn(observations, model, targets, notes, printing)
+        return
     with kept_warnings(printing) as warned:
         with working(f"Fitting {text_of(observations.shape)}", printing):
             fitted = _fitted(model, observations, targets)
@@ -89,6 +93,47 @@ def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing:
         "cells": cells.value,
         "seconds": round(time.perf_counter() - started, 2),
         "notes": [*notes, *hints],
+        "warnings": warned,
+    }
+    _print_account(summary, printing)
+
+
+def _is_vast(observations: Observations, output: Path) -> bool:
+    """Whether entries are too many to hold, and the file can take them piece by piece."""
+    from vaecp.data import observations as home
+
+    return observations.n_cells > home.MAX_DENSE_ENTRIES and output.suffix.lower() == ".parquet"
+
+
+def _complete_in_turn(
+    observations: Observations,
+    model: TensorEstimator,
+    targets: Targets,
+    notes: list[str],
+    printing: Printing,
+) -> None:
+    """Fit, and write every entry piece by piece, one row each."""
+    from vaecp.formats.partitions import write_batches
+    from vaecp.outcomes.cells_in_turn import completed_cells
+
+    if targets.report is not None:
+        raise FormatError(f"{targets.report}: a report needs all entries in memory: leave it out.")
+    started = time.perf_counter()
+    fitting = working(f"Fitting {text_of(observations.shape)}", printing)
+    with kept_warnings(printing) as warned, fitting:
+        fitted = _fitted(model, observations, targets)
+        frames = completed_cells(fitted, observations, targets.coverage)
+        n_rows = write_batches(frames, str(targets.output))
+    summary = {
+        "input": targets.source,
+        "output": targets.output,
+        "model": targets.model,
+        **_sizes(observations, fitted),
+        "gaps_filled": n_rows - _n_observed(observations),
+        "coverage": targets.coverage,
+        "cells": Cells.all.value,
+        "seconds": round(time.perf_counter() - started, 2),
+        "notes": notes,
         "warnings": warned,
     }
     _print_account(summary, printing)

@@ -21,6 +21,7 @@ from vaecp.runtime.threads import n_cores
 
 PRINTING = "Printing"
 EFFORT = "Effort"
+CLUSTER = "Address of a Dask scheduler, such as tcp://host:8786, whose workers make the runs."
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help=f"Table or array with gaps: {FORMATS}.")
@@ -113,6 +114,7 @@ class Effort:
             min=1, help="How many processes: one per core by default.", rich_help_panel=EFFORT
         ),
     ] = None
+    cluster: Annotated[str | None, typer.Option(help=CLUSTER, rich_help_panel=EFFORT)] = None
     output: Folder = None
     quick: Annotated[
         bool,
@@ -132,8 +134,8 @@ class Effort:
         return self.folds or (2 if self.quick else 5)
 
     @property
-    def n_jobs(self) -> int:
-        return n_jobs(self.jobs)
+    def n_jobs(self) -> int | str:
+        return self.cluster or n_jobs(self.jobs)
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,7 @@ class Making:
     jobs: Annotated[
         int | None, typer.Option(min=1, help="How many processes: one per core by default.")
     ] = None
+    cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
     ] = False
@@ -173,7 +176,7 @@ class Making:
         """Return what the functions that make runs take."""
         return {
             "methods": listed(self.methods),
-            "jobs": n_jobs(self.jobs),
+            "jobs": self.cluster or n_jobs(self.jobs),
             "show": show,
             "retry_failed": self.retry_failed,
         }

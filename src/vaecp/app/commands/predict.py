@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +24,9 @@ $ vaecp predict spectra.vaecp queries.csv -o answers.csv
 
 $ vaecp predict spectra.vaecp queries.csv -o answers.csv --coverage 0.5
 
-$ vaecp predict spectra.vaecp queries.csv -o answers.csv --given measured.csv"""
+$ vaecp predict spectra.vaecp queries.csv -o answers.csv --given measured.csv
+
+$ vaecp predict spectra.vaecp folder-of-queries -o folder-of-answers --batch"""
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model that `fit` or `complete --save` wrote.")
@@ -43,9 +46,20 @@ def predict(
         typer.Option(help="Table of measured entries of new labels, which are folded in first."),
     ] = None,
     coverage: Coverage = 0.9,
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="QUERIES is Parquet, a file or a folder, and the output a folder: read and write "
+            "batch by batch.",
+        ),
+    ] = False,
 ) -> None:
     """Predict the entries that QUERIES lists: its rows, with mean, std, low and high."""
     check_coverage(coverage)
+    if batch:
+        _in_batches(model, queries, output, given, coverage, printing)
+        return
     from vaecp.formats import check_writable, read_table
 
     check_writable(output, tables_only=True)
@@ -67,9 +81,49 @@ def predict(
         found, n_unseen = answer(asked, table, str(queries), coverage, options.get("date_format"))
         write_answers(table, found, output)
     summary["with_unseen_labels"] = n_unseen
+    _tell(model, queries, summary, coverage, table.notes, printing)
+
+
+def _in_batches(
+    model: Path,
+    queries: Path,
+    output: Path,
+    given: Path | None,
+    coverage: float,
+    printing: Printing,
+) -> None:
+    """Answer Parquet files by Parquet files, in memory that does not grow with them."""
+    from vaecp.app.batches import Answers
+    from vaecp.app.queries import entries_of
+    from vaecp.errors import FormatError
+    from vaecp.outcomes.store import load
+
+    if output.suffix or output.is_file():
+        raise FormatError(f"{output}: is no folder, which --batch writes into: name a folder.")
+    summary: dict[str, Any] = {"output": output}
+    with working(f"Predicting {queries}", printing):
+        asked = load(model)
+        if given is not None:
+            asked = asked.fold_in(*entries_of(asked, given, {}))
+            summary["rows_folded_in"] = sum(int(rows.sum()) for rows in asked.folded_rows_)
+        answers = Answers(asked, queries, output, coverage)
+        answers.write()
+    summary["predicted"] = answers.n_predicted
+    summary["with_unseen_labels"] = answers.n_unseen
+    _tell(model, queries, summary, coverage, (), printing)
+
+
+def _tell(
+    model: Path,
+    queries: Path,
+    summary: dict[str, Any],
+    coverage: float,
+    notes: Sequence[str],
+    printing: Printing,
+) -> None:
     if printing.as_json:
         whole = {"model": model, "queries": queries, **summary}
-        as_json({**whole, "coverage": coverage, "notes": table.notes})
+        as_json({**whole, "coverage": coverage, "notes": notes})
     elif not printing.quiet:
         print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})
 

@@ -33,7 +33,7 @@ def evaluate(
     methods: Sequence[str] = (),
     n_splits: int = 5,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | str = 1,
     show: bool = False,
     retry_failed: bool = False,
     ablation: bool = False,

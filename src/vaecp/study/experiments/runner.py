@@ -51,7 +51,7 @@ def compare(
     results: Results,
     *,
     comparisons: Sequence[str] = (BEST,),
-    jobs: int = 1,
+    jobs: int | str = 1,
     show: bool = False,
     retry_failed: bool = False,
 ) -> Comparison:
@@ -91,7 +91,7 @@ def carry_out(
     tensors: Iterable[Tensor],
     results: Results,
     *,
-    jobs: int = 1,
+    jobs: int | str = 1,
     title: str = "Runs",
     show: bool = False,
     retry_failed: bool = False,
@@ -101,7 +101,8 @@ def carry_out(
     Parameters
     ----------
     tensors : those that the runs are made on.
-    jobs : how many processes; 1 stays in this one.
+    jobs : how many processes; 1 stays in this one. A text is the address of a Dask scheduler,
+        whose workers make the runs.
     show : whether a progress bar is drawn.
     retry_failed : whether runs that failed before are made again.
     """
@@ -154,8 +155,13 @@ def _cost(run: Run, tensors: Mapping[str, Tensor]) -> float:
 
 
 def _records(
-    runs: list[Run], tensors: Mapping[str, Tensor], jobs: int
+    runs: list[Run], tensors: Mapping[str, Tensor], jobs: int | str
 ) -> Generator[dict[str, Any]]:
+    if isinstance(jobs, str):
+        from vaecp.study.experiments import cluster
+
+        yield from cluster.records(runs, tensors, jobs) if runs else ()
+        return
     if jobs == 1 or len(runs) < 2:
         for run in runs:
             yield execute(run, tensors[run.data])

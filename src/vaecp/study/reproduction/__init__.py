@@ -29,7 +29,7 @@ def reproduce(
     only: Sequence[str] = (),
     methods: Sequence[str] = (),
     parts: Sequence[str] = PARTS,
-    jobs: int = 1,
+    jobs: int | str = 1,
     show: bool = False,
     retry_failed: bool = False,
     command: str = "vaecp reproduce",
