@@ -5,7 +5,8 @@ A page is run from top to bottom in a folder of its own, its Python blocks in on
 - `python` blocks are executed; a `text` block right after one holds what it printed;
 - `console` blocks hold commands after "$ ", each followed by what it printed;
 - blocks with a title, such as `csv title="in.csv"`, are files that the page's commands read;
-- `sh` blocks set things up (install, make) or take hours (reproduce), and are not run.
+- `sh` blocks set things up (install, make), take hours (reproduce) or need several machines, and are
+  not run.
 
     python tools/doc_blocks.py docs/tutorial.md     run, and write the outputs into the page
 
@@ -32,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?$")
 SETUP = ("python -m pip ", "make ", "git clone ", "vaecp --install-completion")
 LONG = ("vaecp reproduce", "vaecp evaluate", "python benchmarks/")
+TOGETHER = ("srun ", "dask ", "--coordinator ", "--cluster ")
+"""Commands of several processes, which tests of their own start."""
 SHELL = ("head", "cat", "ls")
 PICTURE = re.compile(r"\]\((?:\.\./)*(?:docs/)?images/([\w-]+\.png)\)")
 WIDTH = "88"
@@ -182,7 +185,8 @@ def _shell(words: list[str], folder: Path) -> tuple[int, str]:
 
 def _check_setup(text: str, where: str) -> None:
     for line in text.split("\n"):
-        if line.strip() and not line.lstrip("# ").startswith((*SETUP, *LONG)):
+        together = any(word in line for word in TOGETHER)
+        if line.strip() and not together and not line.lstrip("# ").startswith((*SETUP, *LONG)):
             raise BlockError(f"{where}: {line!r} is not run: use a console block.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -58,3 +59,21 @@ def test_a_command_takes_all_devices(table, tmp_path):
         found.append(pd.read_csv(output))
     pd.testing.assert_frame_equal(found[0], found[1])
     pd.testing.assert_frame_equal(found[0], found[2], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_folder_of_parquet_files_is_fitted_and_asked(table, tmp_path):
+    (tmp_path / "data").mkdir()
+    pd.read_csv(table).to_parquet(tmp_path / "data" / "0.parquet", index=False)
+    model, kept = tmp_path / "m.vaecp", tmp_path / "kept"
+    words = ["fit", tmp_path / "data", "-o", model, "--rank", "1", "--checkpoint", kept, "--json"]
+    made = runner.invoke(cli.app, list(map(str, words)))
+    assert made.exit_code == 0, made.stderr
+    assert json.loads(made.stdout)["observed"] == len(pd.read_csv(table))
+    assert (kept / "checkpoint.json").exists()
+    asked = runner.invoke(
+        cli.app, ["predict", str(model), str(table), "-o", str(tmp_path / "a.csv")]
+    )
+    assert asked.exit_code == 0, asked.stderr
+    found = pd.read_csv(tmp_path / "a.csv")
+    assert np.corrcoef(found["mean"], found["row"])[0, 1] > 0.9

@@ -77,6 +77,11 @@ class StoredEntries:
         return f"StoredEntries({times(self.shape)}, {len(self):,} entries in {self.folder})"
 
     @property
+    def limits(self) -> None:
+        """Entries on disk are values: none is known by its limits alone."""
+        return None
+
+    @property
     def n_modes(self) -> int:
         return len(self.shape)
 
