@@ -114,6 +114,25 @@ def test_a_process_that_dies_ends_the_others_with_one_line(folder, tmp_path):
     assert not (tmp_path / "m.vaecp").exists()
 
 
+def test_a_fit_that_was_killed_goes_on_to_the_same_bits(folder, tmp_path):
+    short = "from vaecp.models.vaecp.gradients import schedule; schedule.STEPS = 300"
+    kept = tmp_path / "kept"
+    options = ["--stream", "--checkpoint", kept, "--checkpoint-every", "0"]
+    killed = start(folder, tmp_path / "again.vaecp", 1, 0, 0, *options, before=short)
+    began = time.monotonic()
+    while not (kept / "network.safetensors").exists() and time.monotonic() - began < 150:
+        time.sleep(0.05)
+    killed.kill()
+    assert ended([killed])[0][0] == -signal.SIGKILL
+    again = start(folder, tmp_path / "again.vaecp", 1, 0, 0, *options, before=short)
+    whole = start(folder, tmp_path / "whole.vaecp", 1, 0, 0, "--stream", before=short)
+    for code, _, err in ended([again, whole]):
+        assert code == 0, err
+    models = [load(tmp_path / f"{name}.vaecp") for name in ("again", "whole")]
+    found, known = (model.predict(KEYS, return_std=True) for model in models)
+    np.testing.assert_array_equal(found, known)
+
+
 def test_a_process_with_other_data_or_another_version_is_refused(folder, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
