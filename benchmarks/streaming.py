@@ -2,7 +2,8 @@
 
 One member of rank 8 with 16 hidden units, four passes over the entries, on this machine's devices. Files
 are written first, 5 million entries each. Every measurement is a process of its own; its memory is the
-peak of that process, pages of mapped files included.
+peak of that process, pages of mapped files included. Entries a second count the padding of batches, and
+leave out the first piece, which compiles.
 
     python benchmarks/streaming.py --entries 20000000
     python benchmarks/streaming.py --entries 200000000 --folder /big/disk
