@@ -16,24 +16,67 @@ MIN_PAIRS = 100
 MAX_PAIRS = 200_000
 MAX_ENTRIES = 20_000_000
 ORDERED_BELOW = 0.7
+N_SHUFFLES, N_SWEEPS, RIDGE = 5, 4, 5.0
 
 
 def ordered_modes(observations: Observations) -> tuple[bool, ...]:
     """Tell for every mode whether values change little from one label to the next.
 
     The mean squared difference of neighbours is compared with that of entries any distance
-    apart (von Neumann's ratio, 1 where the order means nothing).
+    apart (von Neumann's ratio, 1 where the order means nothing). Where hardly any entry has a
+    neighbour in its fibre, the effects of rows are compared instead.
     """
-    n_modes = observations.n_modes
-    if len(observations) > MAX_ENTRIES or not keys_fit(observations.shape):
-        return (False,) * n_modes
+    if len(observations) > MAX_ENTRIES:
+        return (False,) * observations.n_modes
     found = []
     for mode, n_rows in enumerate(observations.shape):
-        found.append(n_rows >= MIN_ROWS and _follows_order(observations, mode))
+        follows = None
+        if n_rows >= MIN_ROWS and keys_fit(observations.shape):
+            follows = _neighbours_are_alike(observations, mode)
+        if n_rows >= MIN_ROWS and follows is None:  # fibres have too few entries to tell
+            follows = _effects_are_alike(observations, mode)
+        found.append(bool(follows))
     return tuple(found)
 
 
-def _follows_order(observations: Observations, mode: int) -> bool:
+def _effects_are_alike(observations: Observations, mode: int) -> bool:
+    """Compare the effects of neighbouring rows with those of any two rows."""
+    rows, values = observations.indices[:, mode], _without_others(observations, mode)
+    counts = np.bincount(rows, minlength=observations.shape[mode])
+    seen = np.flatnonzero(counts)
+    if len(seen) < MIN_PAIRS:
+        return False
+    effects = np.bincount(rows, values, minlength=len(counts))[seen] / counts[seen]
+    noise = values.var() / counts[seen]
+    weights = 1 / (noise[1:] + noise[:-1] + effects.var() + 1e-300)
+    near = np.average(np.diff(effects) ** 2, weights=weights)
+    far = np.mean(
+        [
+            np.average(np.diff(random.permutation(effects)) ** 2, weights=weights)
+            for random in map(np.random.default_rng, range(N_SHUFFLES))
+        ]
+    )
+    return bool(near * (1 + 4 * len(seen) ** -0.5) < ORDERED_BELOW * far)
+
+
+def _without_others(observations: Observations, mode: int) -> np.ndarray:
+    """Return the values less the effects of the rows of all other modes."""
+    values = observations.values - observations.values.mean()
+    effects = [np.zeros(size) for size in observations.shape]
+    for _ in range(N_SWEEPS):
+        for other, (effect, rows) in enumerate(zip(effects, observations.indices.T, strict=True)):
+            left = values - sum(
+                found[observations.indices[:, m]] for m, found in enumerate(effects) if m != other
+            )
+            counts = np.bincount(rows, minlength=len(effect))
+            effect[:] = np.bincount(rows, left, minlength=len(effect)) / (counts + RIDGE)
+    return values - sum(
+        found[observations.indices[:, m]] for m, found in enumerate(effects) if m != mode
+    )
+
+
+def _neighbours_are_alike(observations: Observations, mode: int) -> bool | None:
+    """Compare entries with their neighbours in a fibre; None where these are too few."""
     random = np.random.default_rng(0)
     n_rows = observations.shape[mode]
     keys = fibre_keys(observations.indices, observations.shape, mode)
@@ -52,7 +95,9 @@ def _follows_order(observations: Observations, mode: int) -> bool:
 
     near = squared_differences(1)
     far = squared_differences(random.integers(n_rows, size=len(asked)) - rows[asked])
-    if min(len(near), len(far)) < MIN_PAIRS or not far.mean() > 0:
+    if min(len(near), len(far)) < MIN_PAIRS:
+        return None
+    if not far.mean() > 0:
         return False
     doubt = np.hypot(
         *(part.std() / (part.mean() + 1e-12) / len(part) ** 0.5 for part in (near, far))

@@ -12,8 +12,8 @@ from vaecp.models.vaecp.holdouts import folds_for
 from vaecp.models.vaecp.judging import Judgement, Trained, judged, noise_of_rows
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
 from vaecp.models.vaecp.members import Member, member_of
-from vaecp.models.vaecp.portfolio import Workshop
 from vaecp.models.vaecp.sweeps.descent import Kind
+from vaecp.models.vaecp.workshop import Workshop
 from vaecp.outcomes.metrics import coverage
 
 SHAPE = (14, 13, 12)

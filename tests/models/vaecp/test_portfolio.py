@@ -8,15 +8,9 @@ import pytest
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.holdouts import Fold, folds_for
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
-from vaecp.models.vaecp.portfolio import (
-    EFFORTS,
-    Candidate,
-    Workshop,
-    average_gain,
-    choose_members,
-    held_out_loss,
-)
+from vaecp.models.vaecp.portfolio import EFFORTS, average_gain, choose_members
 from vaecp.models.vaecp.sweeps.descent import Kind
+from vaecp.models.vaecp.workshop import Candidate, Workshop, held_out_loss
 
 QUICK = EFFORTS["quick"]
 
@@ -63,13 +57,13 @@ def test_row_effects_alone_are_chosen_where_there_is_nothing_else(seed):
     alone = made.first(Kind(0), 0)
     assert 0 in {candidate.kind.rank for candidate in chosen}
     average = np.mean([candidate.means for candidate in chosen], axis=0)
-    assert np.std(average - alone.means) < 0.1 * np.std(alone.means)
+    assert np.std(average - alone.means) < 0.15 * np.std(alone.means)
 
 
 def test_the_ladder_stops_where_larger_ranks_gain_nothing():
     made = workshop(row_effects(0))
     choose_members(made, EFFORTS["normal"], None, None)
-    assert [rank for rank, seed in made.tried if seed == 0] == [0, 2, 4]
+    assert {rank for rank, _ in made.tried} == {0, 2, 4}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -171,6 +165,42 @@ def test_averaging_gains_where_members_err_independently(random):
 
 def test_more_effort_never_means_less():
     efforts = [EFFORTS[name] for name in ("quick", "normal", "thorough")]
-    for name in ("max_rank", "n_members", "n_rounds", "multiplications"):
+    for name in ("max_rank", "n_members", "n_rounds", "multiplications", "per_entry"):
         amounts = [getattr(effort, name) for effort in efforts]
         assert amounts == sorted(amounts)
+
+
+def test_few_entries_a_number_are_no_trap_for_the_search():
+    """Held back by priors from the first sweep, all components would stay at zero here."""
+    array = cp(6, shape=(20, 20, 20))
+    random = np.random.default_rng(0)
+    hidden = random.random(array.shape) > 0.2
+    truth = array.copy()
+    array[hidden] = np.nan
+    made = workshop(array)
+    best = choose_members(made, EFFORTS["normal"], None, None)[0]
+    solver, final = made.finished(best)
+    cells = np.argwhere(hidden)
+    found, _ = solver.moments(final.tables, cells + solver.offsets[:-1].astype(np.int32))
+    expected = (truth[hidden] - np.nanmean(array)) / np.nanstd(array)
+    assert np.std(found - expected) < 0.45
+
+
+def test_a_flat_mode_adds_effects_and_takes_no_part_in_the_products():
+    random = np.random.default_rng(0)
+    array = np.einsum("ir,jr->ij", *random.normal(size=(2, 40, 3)))[..., None]
+    array = array + random.normal(size=12) + 0.1 * random.normal(size=(40, 40, 12))
+    array[random.random(array.shape) > 0.1] = np.nan
+    made = workshop(array)
+    found = made.first(Kind(3, flat=(2,)), 0)
+    rows = found.descents[0].tables.mean[80:]
+    np.testing.assert_array_equal(rows[:, :3], 1.0)
+    assert np.std(rows[:, -1]) > 0.1
+    assert np.exp(0.5 * found.loss) < 1.5 * 0.1 / np.nanstd(array)
+
+
+def test_the_search_ends_where_what_may_be_spent_is_spent():
+    made = workshop(cp(8))
+    little = replace(EFFORTS["normal"], multiplications=3e8, per_entry=0.0)
+    choose_members(made, little, None, None)
+    assert made.spent < 2 * little.multiplications

@@ -18,20 +18,15 @@ from vaecp.models.vaecp.judging import Trained, judged
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
 from vaecp.models.vaecp.members import member_of
-from vaecp.models.vaecp.portfolio import (
-    EFFORTS,
-    WORTH,
-    Candidate,
-    Effort,
-    Workshop,
-    average_gain,
-    choose_members,
-)
+from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.sweeps.chains import Chain
+from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
+ROOM = 0.1
+"""Where averaging lowers the squared error by this share, members with a network may lower it further."""
 MARGIN = 0.01
 """By how much a mean log-score must be better to displace the likelihood that is preferred."""
 
@@ -192,11 +187,12 @@ def fit(
             histories.append(candidate.descents[0].history if candidate.descents else ())
         if wants_network is None:
             wants_network = _leaves_room(planned, settings, chosen)
-    history = _history_of_sweeps(histories)
+    history, n_optional = _history_of_sweeps(histories), 0
     if wants_network:
         from vaecp.models.vaecp.gradients.fits import network_members
 
         found = network_members(planned, replace(settings, likelihood=likelihood), on_progress)
+        n_optional = len(found.trained) if settings.recipe.network is None else 0
         trained += found.trained
         history = history or found.history
     fitted = judged(
@@ -210,6 +206,7 @@ def fit(
         calibrate=settings.recipe.calibrate,
         random=random,
         cut=planned.cut,
+        n_optional=n_optional,
     )
     chose: dict[str, Any] = {
         "rank": int(fitted.ensemble.ranks[fitted.main]),
@@ -248,7 +245,7 @@ def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate])
     if settings.effort is EFFORTS["thorough"]:
         return True
     many = n_entries >= LEAST_FOR_NETWORK
-    return many and average_gain(chosen, planned.all_folds, settings.likelihood) > 4 * WORTH
+    return many and average_gain(chosen, planned.all_folds, settings.likelihood) > ROOM
 
 
 def _history_of_sweeps(histories: Sequence[tuple]) -> dict[str, np.ndarray]:

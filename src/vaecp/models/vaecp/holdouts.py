@@ -16,7 +16,7 @@ from vaecp.data.observations import Observations
 from vaecp.data.order import fibre_keys
 from vaecp.data.support import Support
 
-FEW, SOME = 1_000, 8_000
+FEW, SOME = 1_500, 30_000
 """Below these numbers of entries, four and two rounds of hold-outs are made."""
 
 LEAST = 12
@@ -180,6 +180,7 @@ class Profile:
     empty_rows: np.ndarray  # (D,): share of gaps in a row without entries
     empty_fibres: np.ndarray  # (D,): share of other gaps whose fibre along the mode is empty
     distances: np.ndarray  # (D,): typical distance to the nearest entry along the mode
+    nearest: float  # typical distance along whichever ordered mode has the nearest entry
     per_fibre: np.ndarray
 
     @classmethod
@@ -196,21 +197,22 @@ class Profile:
         none = np.zeros(n_modes)
         gaps = _some_gaps(observations, random)
         if gaps is None:
-            return cls(observations, ordered, none, none, none, per_fibre)
+            return cls(observations, ordered, none, none, none, 1.0, per_fibre)
         features = support.features(gaps)
         rows, fibres = features[:, :n_modes] == 0, features[:, n_modes : 2 * n_modes] == 0
         has_rows = ~rows.any(axis=1)
-        distances = np.ones(n_modes)
+        distances, away = np.ones(n_modes), features[:, 2 * n_modes :]
         for place, mode in enumerate(along):
-            away = np.exp(features[:, 2 * n_modes + place])
-            inside = away < observations.shape[mode]
-            distances[mode] = np.median(away[inside]) if inside.any() else 1.0
+            steps = np.exp(away[:, place])
+            inside = steps < observations.shape[mode]
+            distances[mode] = np.median(steps[inside]) if inside.any() else 1.0
         return cls(
             observations,
             ordered,
             rows.mean(axis=0),
             (fibres & has_rows[:, None]).mean(axis=0),
             distances,
+            float(np.median(np.exp(away.min(axis=1)))) if len(along) else 1.0,
             per_fibre,
         )
 
@@ -229,10 +231,20 @@ class Profile:
                 run = max(length, int(np.clip(n_rows // 20, 2, 8)))
                 far = min(1.0, (self.distances[mode] - 1) / 4)
                 found.append((GapPattern("blocks", (mode,), 0.1, run), 0.5 * far))
+        found += self._far_blocks()
         for mode, per_fibre in enumerate(self.per_fibre):
             if per_fibre >= LEAST_PER_FIBRE:
                 found.append((GapPattern("fibres", (mode,)), float(self.empty_fibres[mode])))
         return found
+
+    def _far_blocks(self) -> list[tuple[GapPattern, float]]:
+        """Return blocks along all ordered modes at once, where gaps have no entry near in any."""
+        along = tuple(mode for mode, has_order in enumerate(self.ordered) if has_order)
+        if len(along) < 2 or self.nearest <= 2:
+            return []
+        longest = min(self.observations.shape[mode] for mode in along) // 3
+        lengths = sorted({int(np.clip(times * self.nearest, 2, longest)) for times in (2, 4)})
+        return [(GapPattern("blocks", along, 0.1, length), 1 / 3) for length in lengths]
 
 
 def _some_gaps(observations: Observations, random: np.random.Generator) -> np.ndarray | None:

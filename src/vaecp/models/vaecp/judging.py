@@ -20,6 +20,7 @@ from vaecp.models.vaecp.members import Ensemble, Member
 from vaecp.models.vaecp.neighbours import Correction, Neighbourhood, weights_of
 from vaecp.models.vaecp.spread import Spread, learn_spread, noise_of_rows
 from vaecp.models.vaecp.stacking import Stack, learn_stack
+from vaecp.models.vaecp.workshop import WORTH
 
 N_PARTS = 5
 LEAST_WEIGHT = 0.03
@@ -129,6 +130,13 @@ class Judgement:
         apart = (self.means - np.sum(weights * self.means, axis=1)[:, None]) ** 2
         return honest, np.sum(weights * (self.variances + apart), axis=1)
 
+    def loss(self) -> float:
+        """Return the mean loss of held-out entries under weights that did not see them."""
+        mean, variance = self.blended(self.stack())
+        losses = self.likelihood.losses(self.values, mean, variance)
+        found = float(np.average(losses, weights=self.importance))
+        return float(np.log(found + 1e-30)) if self.likelihood.has_residuals else 2 * found
+
     def only(self, kept: np.ndarray) -> Judgement:
         """Return the same for some of the members."""
         return replace(
@@ -152,11 +160,20 @@ def judged(
     calibrate: bool,
     random: np.random.Generator,
     cut: Fold | None = None,
+    n_optional: int = 0,
 ) -> FittedVAECP:
-    """Blend members, correct by neighbours, and learn how large errors are."""
+    """Blend members, correct by neighbours, and learn how large errors are.
+
+    The last `n_optional` members take part only where held-out entries gain by them.
+    """
     support = Support.of(observations.indices, observations.shape, ordered)
     n_features = len(support.names)
     judgement = Judgement.of(folds, trained, support, likelihood) if folds else None
+    if judgement is not None and n_optional:
+        usual = np.arange(len(trained)) < len(trained) - n_optional
+        without = judgement.only(usual)
+        if without.loss() - judgement.loss() < 2 * WORTH:
+            judgement, trained = without, list(trained)[:-n_optional]
     stack = judgement.stack() if judgement else Stack.equal(len(trained), n_features)
     if judgement is not None:
         share = stack.weights(judgement.features).mean(axis=0)

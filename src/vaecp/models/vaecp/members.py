@@ -64,7 +64,7 @@ def member_of(solver: Solver, descent: Descent) -> Member:
         rows = slice(solver.offsets[mode], solver.offsets[mode + 1])
         mean, variance = tables.mean[rows], tables.variance[rows]
         seen = np.bincount(solver.ids[:, mode] - solver.offsets[mode], minlength=len(mean)) > 0
-        own = [*range(rank), rank + mode]
+        own, _ = solver.columns(mode)
         unseen_mean, unseen_variance = mean[:1].copy(), np.zeros_like(variance[:1])
         if solver.chains[mode] is None:
             unseen_mean[0, own], unseen_variance[0, own] = solver.unseen_row(tables, mode)
@@ -93,12 +93,12 @@ def _correlation_along(solver: Solver, descent: Descent, mode: int) -> np.ndarra
     """How much neighbouring rows vary together in the prior: in gaps, that is what remains."""
     chain, tables = solver.chains[mode], descent.tables
     assert chain is not None
-    prior = chain.precision(tables.prior_variance[mode], tables.strength[mode])
+    own, columns = solver.columns(mode)
+    prior = chain.precision(tables.prior_variance[mode, columns], tables.strength[mode, columns])
     variance, one_apart, two_apart = (np.empty_like(prior.diagonal) for _ in range(3))
     loops.invert_bands(prior.diagonal, prior.one_off, prior.two_off, variance, one_apart, two_apart)
     found = np.zeros((len(variance), solver.width))
     sizes = np.sqrt(variance[:-1] * variance[1:])
-    own = [*range(solver.rank), solver.rank + mode]
     found[:-1, own] = np.clip(one_apart[:-1] / sizes, 0.0, 0.9999)
     return found
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vaecp.models.vaecp.sweeps.descent import Kind
+
 if TYPE_CHECKING:
-    from vaecp.models.vaecp.portfolio import Candidate, Workshop
-    from vaecp.models.vaecp.sweeps.descent import Kind
+    from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 VARIANCES = (0.1, 1.0, 10.0)
 """Prior variances, in units of the noise variance of an entry.
@@ -53,7 +54,7 @@ def pairs_that_repeat(workshop: Workshop) -> tuple[bool, ...]:
     observations = workshop.observations
     if observations.n_modes < 3 or len(observations) > MOST_ENTRIES:
         return ()
-    pairing = workshop.solver(0, workshop.kind(0, False)).pairing
+    pairing = workshop.solver(0, Kind(0)).pairing
     return tuple(pairing.per_cell(modes) > LEAST_PER_PAIR for modes in pairing.groups)
 
 

@@ -2,315 +2,261 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vaecp.data.observations import Observations
-from vaecp.models.keeping import kept_step
 from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.pair_search import with_pairs
-from vaecp.models.vaecp.sweeps.chains import Chain
-from vaecp.models.vaecp.sweeps.descent import (
-    Descent,
-    Kind,
-    begin,
-    hasten,
-    settle,
-    solver_for,
-    take_in,
-)
-from vaecp.models.vaecp.sweeps.solver import Solver
+from vaecp.models.vaecp.sweeps.descent import Kind
+from vaecp.models.vaecp.workshop import WORTH, Candidate, Workshop, held_out_loss
 
-LADDER = (2, 4, 8, 16, 32, 64)
-FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 1
-"""Sweeps of the first round; later ones are twice as long each."""
+LADDER = (2, 4, 8, 16, 32, 64, 128)
+EAGERS = (0.2, 0.5, 0.05, 0.0)
+"""Shares of `Kind.eager`: the first one climbs the ladder, the others are tried at its best rank."""
 
-WORTH = 0.005
-"""What does not lower the held-out error by this share is not worth the time."""
+SPARSE_AT, SPARSE = 8, 0.05
+"""Where a rank of 8 has more numbers per entry, the second share climbs too: the first overfits."""
 
 LINKS = ("linear", "network")
-WINSOR = 0.995
-MANY = 100_000
-MOST_FOR_EAGER = 0.5
 NEAR = 0.1
 """Kinds whose squared error is larger by less than this share are worth averaging."""
+
 NUMBERS_PER_ENTRY = 3.0
 FEW = 8_000
 """Of fewer values that are no real numbers, held-out ones tell members apart badly: keep more."""
-MANY_TRAININGS = 40
-"""About so many stretches of training a normal fit takes."""
+
+CLIMBING, MOVING, LENGTHENING = 0.5, 0.65, 0.8
+"""Shares of the multiplications after which no larger ranks, other kinds, longer ones are tried."""
+
+CHEAP = 0.01
+"""A kind whose training takes less than this share is judged by two seeds: starts differ."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is spent."""
+    """How much is spent: on small tensors less than `multiplications`, for little is gained.
+
+    With `seconds`, the clock ends the search, and the same seed may give other bits.
+    """
 
     max_rank: int
     n_members: int
     n_rounds: int
-    multiplications: float  # of one sweep, above which larger ranks are not tried
+    multiplications: float
+    per_entry: float
+    seconds: float | None = None
+
+    def budget(self, n_entries: int) -> float:
+        """Return how many multiplications a fit to so many entries may take."""
+        return self.multiplications + self.per_entry * n_entries
 
 
 EFFORTS = {
-    "quick": Effort(max_rank=16, n_members=3, n_rounds=1, multiplications=3e9),
-    "normal": Effort(max_rank=64, n_members=6, n_rounds=3, multiplications=2e10),
-    "thorough": Effort(max_rank=128, n_members=12, n_rounds=5, multiplications=1e12),
+    "quick": Effort(max_rank=16, n_members=4, n_rounds=1, multiplications=3e9, per_entry=1e5),
+    "normal": Effort(max_rank=64, n_members=10, n_rounds=3, multiplications=1e10, per_entry=6e5),
+    "thorough": Effort(max_rank=128, n_members=20, n_rounds=5, multiplications=2e11, per_entry=1e7),
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A kind of member with a seed, trained on every fold."""
+class Team:
+    """Members of one kind that differ by their seeds, judged by their average."""
 
     kind: Kind
-    seed: int
-    descents: tuple[Descent, ...]
-    means: np.ndarray  # of the held-out entries of all folds
-    variances: np.ndarray  # of these means
+    members: tuple[Candidate, ...]
     loss: float
-    n_rounds: int = 1
-
-
-@dataclass
-class Workshop:
-    """What training members takes: the folds, the chains, and a watcher of progress."""
-
-    observations: Observations
-    folds: tuple[Fold, ...]
-    chains: tuple[Chain | None, ...]
-    likelihood: Likelihood
-    seed: int
-    on_sweeps: Callable[[int, int, str], None] = lambda done, total, unit: None
-    n_done: int = 0
-    features: str = ""  # how prior means depend on features, in the kinds that are tried
-    _solvers: dict[tuple[int, Kind], Solver] = field(default_factory=dict)
-
-    def first(self, kind: Kind, seed: int) -> Candidate:
-        """Train a member for one round on every fold."""
-        descents = []
-        for number in range(len(self.folds)):
-            random = np.random.default_rng((self.seed, seed, number))
-            descents.append(
-                begin(self.solver(number, kind), self._trainer(kind), random, kind.pairs)
-            )
-        none = np.empty(0)
-        return self._trained(Candidate(kind, seed, tuple(descents), none, none, np.inf, 0))
-
-    def longer(self, candidate: Candidate) -> Candidate:
-        """Train on, twice as long as before."""
-        return self._trained(candidate)
-
-    def _trained(self, candidate: Candidate) -> Candidate:
-        return kept_step("sweeps", Candidate, lambda: self._train(candidate))
-
-    def _train(self, candidate: Candidate) -> Candidate:
-        """Sweep fast, then let priors and noise settle as long as held-out entries gain by it."""
-        kind, n_rounds = candidate.kind, candidate.n_rounds + 1
-        descents = candidate.descents
-        if kind.eager:
-            n_fast = FAST * 2**candidate.n_rounds
-            descents = tuple(
-                hasten(self.solver(number, kind), descent, n_fast)
-                for number, descent in enumerate(descents)
-            )
-        best = None
-        for _ in range(MAX_SETTLING):
-            descents = tuple(
-                settle(self.solver(number, kind), descent, SETTLING)
-                for number, descent in enumerate(descents)
-            )
-            found = self._judged(replace(candidate, descents=descents, n_rounds=n_rounds))
-            if best is not None and found.loss > best.loss - 2 * WORTH:
-                return found if found.loss < best.loss else best
-            best = found
-        assert best is not None
-        return best
-
-    def finished(self, candidate: Candidate) -> tuple[Solver, Descent]:
-        """Let a member learn from all entries, those held out included."""
-        solver = solver_for(self.observations, candidate.kind, self.chains)
-        if candidate.descents:
-            return solver, take_in(solver, candidate.descents[0], FINISHING)
-        random = np.random.default_rng((self.seed, candidate.seed))
-        kind = candidate.kind
-        descent = begin(solver, self._trainer(kind), random, kind.pairs)
-        if candidate.kind.eager:
-            descent = hasten(solver, descent, FAST)
-        return solver, settle(solver, descent, 2 * SETTLING)
-
-    def kind(self, rank: int, smooth: bool) -> Kind:
-        """Return a kind that starts as suits the number of entries."""
-        numbers = rank * sum(self.observations.shape)
-        eager = numbers < MOST_FOR_EAGER * len(self.observations)
-        return Kind(rank, smooth, eager, self.features)
-
-    def solver(self, number: int, kind: Kind) -> Solver:
-        """Return the arranged entries of a fold; they serve all starts."""
-        kind = replace(kind, eager=True, pairs=(), trainer=0)
-        key = (number, kind)
-        if key not in self._solvers:
-            self._solvers[key] = solver_for(self.folds[number].train, kind, self.chains)
-        return self._solvers[key]
-
-    def _judged(self, candidate: Candidate) -> Candidate:
-        means, variances = [], []
-        for number, (fold, descent) in enumerate(zip(self.folds, candidate.descents, strict=True)):
-            solver = self.solver(number, candidate.kind)
-            ids = fold.held_out.indices + solver.offsets[:-1].astype(np.int32)
-            mean, variance = solver.moments(descent.tables, ids)
-            means.append(mean)
-            variances.append(variance)
-        found = np.concatenate(means)
-        self.n_done += 1
-        self.on_sweeps(self.n_done, MANY_TRAININGS, "trainings")
-        return replace(
-            candidate,
-            means=found,
-            variances=np.concatenate(variances),
-            loss=held_out_loss(self.likelihood, found, self.folds, np.concatenate(variances)),
-        )
-
-    def _trainer(self, kind: Kind) -> Likelihood:
-        return self.likelihood.trainers()[kind.trainer]
-
-
-def held_out_loss(
-    likelihood: Likelihood,
-    means: np.ndarray,
-    folds: Sequence[Fold],
-    variances: np.ndarray | None = None,
-) -> float:
-    """Mean loss of held-out entries by kind of gap, averaged; of squared errors, their logarithms.
-
-    As logarithms, so that a kind of gap that is hard for every member does not drown the others;
-    the few largest errors count as the next largest ones.
-    """
-    values = np.concatenate([fold.held_out.values for fold in folds])
-    kind = np.concatenate([fold.kind for fold in folds])
-    importance = np.concatenate([fold.importance for fold in folds])
-    variances = np.zeros_like(means) if variances is None else variances
-    losses = likelihood.losses(values, means, variances)
-    total, weight = 0.0, 0.0
-    for number in np.unique(kind):
-        here = kind == number
-        share = importance[here].sum()
-        limit = np.quantile(losses[here], WINSOR)
-        mean = np.average(np.minimum(losses[here], limit), weights=importance[here])
-        total += share * (np.log(mean + 1e-30) if likelihood.has_residuals else 2 * mean)
-        weight += share
-    return total / weight
 
 
 def choose_members(
     workshop: Workshop, effort: Effort, rank: int | None, n_members: int | None
 ) -> list[Candidate]:
-    """Climb the ladder of ranks, lengthen what gains by it, and add seeds while they help."""
-    smooth = any(chain is not None for chain in workshop.chains)
+    """Search for the best kinds, lengthen what gains by it, and add seeds while they help."""
     few = not workshop.likelihood.has_residuals and len(workshop.observations) < FEW
-    n_wanted = n_members or effort.n_members * (2 if few else 1)
+    n_wanted = n_members or effort.n_members
     if not workshop.folds:
-        workshop.features = LINKS[0] if workshop.observations.features else ""
-        kind = workshop.kind(rank if rank is not None else 2, smooth)
+        smooth = any(chain is not None for chain in workshop.chains)
+        features = LINKS[0] if workshop.observations.features else ""
+        kind = Kind(rank if rank is not None else 2, smooth, features=features)
         return [Candidate(kind, n, (), np.empty(0), np.empty(0), 0.0) for n in range(n_wanted)]
-    tried = _climbed(workshop, effort, rank, smooth)
-    found = _best(tried).kind
-    if smooth:
-        tried.append(workshop.first(replace(found, smooth=False), 0))
-    if found.rank and len(workshop.observations) < MANY:
-        tried.append(workshop.first(replace(found, eager=not found.eager), 0))
-    if workshop.observations.features:
-        others = [each for each in ("", *LINKS) if each != found.features]
-        tried += [workshop.first(replace(found, features=each), 0) for each in others]
-    tried += with_pairs(workshop, _best(tried), 2 * WORTH)
-    best = _lengthened(workshop, _best(tried), effort.n_rounds)
-    others = sorted((c for c in tried if c.kind != best.kind), key=lambda c: c.loss)
-    near = [c for c in others if c.loss < best.loss + NEAR][: max(1, n_wanted // (2 if few else 3))]
-    chosen = _with_seeds(workshop, [best, *near], n_wanted, few or n_members is not None)
-    alone = [c for c in others if c.kind.rank == 0 and c not in chosen][:1]
+    search = Search(workshop, effort)
+    search.climb(rank)
+    search.move_around(rank)
+    search.pair_up()
+    best = search.lengthened(search.best)
+    others = sorted((t for t in search.teams if t.kind != best.kind), key=lambda team: team.loss)
+    near = _of_other_ranks([team for team in others if team.loss < best.loss + NEAR], best)
+    near = near[: max(1, n_wanted // (2 if few else 3))]
+    chosen = search.with_seeds([best, *near], n_wanted, few or n_members is not None)
+    alone = [t.members[0] for t in others if t.kind.rank == 0 and t.members[0] not in chosen][:1]
     return chosen if n_members is not None else [*chosen, *alone]
 
 
-def _with_seeds(
-    workshop: Workshop, good: list[Candidate], n_wanted: int, exactly: bool
-) -> list[Candidate]:
-    """Add seeds of the good kinds in turn, while the average of all gains by it, or up to a number."""
-    kept = good[:n_wanted]
-    sources = [candidate for candidate in good if candidate.kind.rank]  # rank 0 needs no seeds
-    seed = 0
-    while len(kept) < n_wanted and sources:
-        seed += 1
-        before = _loss_of_average(kept, workshop.folds, workshop.likelihood)
-        for source in sources[: n_wanted - len(kept)]:
-            another = workshop.first(source.kind, seed)
-            while another.n_rounds < source.n_rounds:
-                another = workshop.longer(another)
-            kept.append(another)
-        after = _loss_of_average(kept, workshop.folds, workshop.likelihood)
-        if not exactly and before - after < 2 * WORTH:
-            break
-    return kept
+def _of_other_ranks(teams: Sequence[Team], best: Team) -> list[Team]:
+    """Put the best team of every other rank first: they err more differently than other starts."""
+    first = {team.kind.rank: team for team in reversed(teams) if team.kind.rank != best.kind.rank}
+    leading = sorted(first.values(), key=lambda team: team.loss)
+    return leading + [team for team in teams if team not in leading]
+
+
+class Search:
+    """Teams that were tried so far, and what may still be spent."""
+
+    def __init__(self, workshop: Workshop, effort: Effort) -> None:
+        self.workshop, self.effort = workshop, effort
+        self.teams: list[Team] = []
+        self.budget = effort.budget(len(workshop.observations))
+        self.ends = None if effort.seconds is None else time.monotonic() + effort.seconds
+
+    @property
+    def best(self) -> Team:
+        return min(self.teams, key=lambda team: team.loss)
+
+    def climb(self, rank: int | None) -> None:
+        """Try row effects alone, then ranks from small to large until two in a row do worse."""
+        workshop = self.workshop
+        smooth = any(chain is not None for chain in workshop.chains)
+        alone = workshop.first(Kind(0, smooth, EAGERS[0]), 0)
+        workshop.likelihood = alone.descents[0].likelihood.settled()
+        loss = held_out_loss(workshop.likelihood, alone.means, workshop.folds, alone.variances)
+        self.teams.append(self._team([replace(alone, loss=loss)]))
+        if workshop.observations.features:
+            for link in LINKS:
+                self.tried(replace(alone.kind, features=link))
+        first = replace(alone.kind, features=self.best.kind.features)
+        if rank is not None:
+            self.tried(replace(first, rank=rank))
+            return
+        start, sparse = self.best.loss, self.numbers_per_entry(SPARSE_AT) > SPARSE
+        for trainer in range(len(workshop.likelihood.trainers())):
+            for eager in EAGERS[: 2 if sparse else 1]:
+                self._climb_from(replace(first, trainer=trainer, eager=eager), start)
+
+    def _climb_from(self, first: Kind, best: float) -> None:
+        n_worse = 0
+        for each in LADDER:
+            kind = replace(first, rank=each)
+            if each > 2 and not (self.allows(kind) and self.affords(kind, CLIMBING)):
+                break
+            loss = self.tried(kind).loss
+            n_worse = 0 if loss < best - 2 * WORTH else n_worse + 1
+            best = min(best, loss)
+            if n_worse == 2 and each > 2:
+                break
+
+    def move_around(self, rank: int | None) -> None:
+        """Try kinds that differ in one thing from the best, until none of them is better."""
+        for _ in range(self.effort.n_rounds):
+            centre = self.best
+            for kind in self.neighbours(centre.kind, rank):
+                if self.affords(kind, MOVING):
+                    self.tried(kind)
+            if self.best.loss > centre.loss - 2 * WORTH:
+                return
+
+    def neighbours(self, kind: Kind, rank: int | None) -> Iterator[Kind]:
+        """Yield kinds that were not tried yet."""
+        found = [replace(kind, eager=eager) for eager in EAGERS] if kind.rank else []
+        if kind.smooth:
+            found.insert(1, replace(kind, smooth=False))
+        if self.workshop.observations.features:
+            found += [replace(kind, features=link) for link in ("", *LINKS)]
+        if kind.rank and len(self.workshop.observations.shape) - len(kind.flat) > 2:
+            modes = range(len(self.workshop.observations.shape))
+            flat = (tuple(sorted({*kind.flat, mode})) for mode in modes)
+            found += [replace(kind, flat=each) for each in flat]
+        if rank is None and kind.rank:
+            found += [replace(kind, rank=each) for each in (kind.rank // 2, 2 * kind.rank)]
+        known = {team.kind for team in self.teams}
+        for each in found:
+            if each not in known and (each.rank == kind.rank or self.allows(each)):
+                yield each
+
+    def lengthened(self, team: Team) -> Team:
+        """Train on, as long as that gains."""
+        while team.members[0].n_rounds < self.effort.n_rounds:
+            n_rounds = team.members[0].n_rounds + 1
+            if not self.affords(team.kind, LENGTHENING, n_rounds, len(team.members)):
+                return team
+            longer = self._team([self.workshop.longer(member) for member in team.members])
+            if team.loss - longer.loss < 2 * WORTH:
+                return longer if longer.loss < team.loss else team
+            team = longer
+        return team
+
+    def pair_up(self) -> None:
+        """Try effects of pairs of rows beside the best kind."""
+        if self.affords(self.best.kind, LENGTHENING):
+            for found in with_pairs(self.workshop, self.best.members[0], 2 * WORTH):
+                self.teams.append(self._team([found]))
+
+    def with_seeds(self, good: list[Team], n_wanted: int, exactly: bool) -> list[Candidate]:
+        """Add seeds of the good kinds in turn, while the average of all gains by it."""
+        kept = [member for team in good for member in team.members][:n_wanted]
+        sources = [team for team in good if team.kind.rank]  # rank 0 needs no seeds
+        seed = max(len(team.members) for team in good) - 1
+        while len(kept) < n_wanted and sources:
+            seed += 1
+            before = self._loss(kept)
+            for source in sources[: n_wanted - len(kept)]:
+                n_rounds = source.members[0].n_rounds
+                if exactly or self.affords(source.kind, 1.0, n_rounds):
+                    kept.append(self._trained(source.kind, seed, n_rounds))
+            if not exactly and before - self._loss(kept) < 2 * WORTH:
+                break
+        return kept
+
+    def tried(self, kind: Kind) -> Team:
+        """Train a team of this kind."""
+        cheap = kind.rank > 0 and self.workshop.cost(kind) < CHEAP * self.budget
+        team = self._team([self._trained(kind, seed, 1) for seed in range(2 if cheap else 1)])
+        self.teams.append(team)
+        return team
+
+    def allows(self, kind: Kind) -> bool:
+        """Whether a rank may be tried at all."""
+        enough = self.numbers_per_entry(kind.rank) <= NUMBERS_PER_ENTRY
+        return 2 <= kind.rank <= self.effort.max_rank and (enough or kind.rank == 2)
+
+    def numbers_per_entry(self, rank: int) -> float:
+        """Return how many numbers a rank has to learn, per entry."""
+        return rank * sum(self.workshop.observations.shape) / len(self.workshop.observations)
+
+    def affords(self, kind: Kind, share: float, n_rounds: int = 1, n_members: int = 1) -> bool:
+        """Whether training fits into this share of what may be spent."""
+        if self.ends is not None:
+            return time.monotonic() < self.ends
+        cost = n_members * self.workshop.cost(kind, n_rounds)
+        return self.workshop.spent + cost <= share * self.budget
+
+    def _trained(self, kind: Kind, seed: int, n_rounds: int) -> Candidate:
+        found = self.workshop.first(kind, seed)
+        while found.n_rounds < n_rounds:
+            found = self.workshop.longer(found)
+        return found
+
+    def _team(self, members: Sequence[Candidate]) -> Team:
+        loss = members[0].loss if len(members) == 1 else self._loss(members)
+        return Team(members[0].kind, tuple(members), loss)
+
+    def _loss(self, members: Sequence[Candidate]) -> float:
+        return loss_of_average(members, self.workshop.folds, self.workshop.likelihood)
 
 
 def average_gain(kept: Sequence[Candidate], folds: Sequence[Fold], likelihood: Likelihood) -> float:
     """By how much the logarithm of the squared error falls when members are averaged."""
     best = min(candidate.loss for candidate in kept)
     near = [candidate for candidate in kept if candidate.loss < best + NEAR]
-    return float(np.mean([c.loss for c in near])) - _loss_of_average(near, folds, likelihood)
+    return float(np.mean([c.loss for c in near])) - loss_of_average(near, folds, likelihood)
 
 
-def _loss_of_average(
+def loss_of_average(
     kept: Sequence[Candidate], folds: Sequence[Fold], likelihood: Likelihood
 ) -> float:
+    """Return the held-out loss of the average of members."""
     means = np.mean([candidate.means for candidate in kept], axis=0)
     variances = np.mean([candidate.variances for candidate in kept], axis=0)
     return held_out_loss(likelihood, means, folds, variances)
-
-
-def _climbed(workshop: Workshop, effort: Effort, rank: int | None, smooth: bool) -> list[Candidate]:
-    """Try ranks from small to large until two in a row do worse."""
-    alone = workshop.first(workshop.kind(0, smooth), 0)
-    workshop.likelihood = alone.descents[0].likelihood.settled()
-    alone = replace(
-        alone,
-        loss=held_out_loss(workshop.likelihood, alone.means, workshop.folds, alone.variances),
-    )
-    tried = [alone]
-    if workshop.observations.features:
-        tried += [workshop.first(replace(alone.kind, features=each), 0) for each in LINKS]
-        workshop.features = _best(tried).kind.features
-    if rank is not None:
-        return [*tried, workshop.first(workshop.kind(rank, smooth), 0)]
-    n_alone = len(tried)
-    for trainer in range(len(workshop.likelihood.trainers())):
-        best, n_worse = _best(tried[:n_alone]).loss, 0
-        for each in _ladder(workshop, effort):
-            kind = replace(workshop.kind(each, smooth), trainer=trainer)
-            tried.append(workshop.first(kind, 0))
-            n_worse = 0 if tried[-1].loss < best - 2 * WORTH else n_worse + 1
-            best = min(best, tried[-1].loss)
-            if n_worse == 2 and each > 2:
-                break
-    return tried
-
-
-def _ladder(workshop: Workshop, effort: Effort) -> list[int]:
-    """Return the ranks that entries are enough for, and time."""
-    n_entries, n_rows = len(workshop.observations), sum(workshop.observations.shape)
-    most = min(NUMBERS_PER_ENTRY * n_entries / n_rows, (effort.multiplications / n_entries) ** 0.5)
-    return [each for each in LADDER if each <= effort.max_rank and (each == 2 or each <= most)]
-
-
-def _lengthened(workshop: Workshop, candidate: Candidate, n_rounds: int) -> Candidate:
-    while candidate.n_rounds < n_rounds:
-        longer = workshop.longer(candidate)
-        if candidate.loss - longer.loss < 2 * WORTH:
-            return longer if longer.loss < candidate.loss else candidate
-        candidate = longer
-    return candidate
-
-
-def _best(tried: Sequence[Candidate]) -> Candidate:
-    return min(tried, key=lambda candidate: candidate.loss)

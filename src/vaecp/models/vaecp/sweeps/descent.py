@@ -14,17 +14,12 @@ from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.links import Link
 from vaecp.models.vaecp.sweeps.solver import Solver, Tables
 
-EAGER = 0.5
-"""In fast sweeps the noise is taken for this share of the mean squared residual: priors then
-hold the rows back little, and the long flat stretches of variational sweeps are skipped."""
-
 ENOUGH_FAST = 0.003
 """Fast sweeps end when the loss falls by less than this share a sweep."""
 
 ENOUGH = 2e-4
 """Settling ends when the noise changes by less than this share a sweep."""
 
-MOST_NUMBERS = 0.95
 MAX_MOMENTUM = 3.0
 
 
@@ -36,19 +31,24 @@ class Kind:
     ----------
     rank : how wide its rows are.
     smooth : whether they vary smoothly along ordered modes.
-    eager : whether it starts by fast sweeps; with few entries per number, these overfit.
+    eager : in fast sweeps at the start, the noise is taken for this share of the mean squared
+        residual: priors then hold the rows back little, and the long flat stretches of
+        variational sweeps are skipped. A small share finds more, and overfits where there are few
+        entries per number; 0 leaves fast sweeps out.
     features : how the prior means of rows depend on their features: "linear", "network", or "" for
         not at all. A mode with features is not smooth then.
     pairs : prior variances of pair effects, for every two modes in turn; 0 leaves them out.
     trainer : which of `Likelihood.trainers` it is trained by.
+    flat : modes whose rows add an effect, and take no part in the products.
     """
 
     rank: int
     smooth: bool = False
-    eager: bool = True
+    eager: float = 0.2
     features: str = ""
     pairs: tuple[float, ...] = ()
     trainer: int = 0
+    flat: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def solver_for(observations: Observations, kind: Kind, chains: tuple[Chain | Non
         chain if kind.smooth and link is None else None
         for chain, link in zip(chains, links, strict=True)
     )
-    return Solver(observations, kind.rank, tuple(kept), links)
+    return Solver(observations, kind.rank, tuple(kept), links, kind.flat)
 
 
 def _link(observations: Observations, how: str, mode: int) -> Link | None:
@@ -91,16 +91,13 @@ def begin(
     return Descent(solver.start(random, likelihood.start(values), pairs), likelihood)
 
 
-def hasten(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
-    """Sweep close to maximum likelihood, as long as that lowers the loss.
+def hasten(solver: Solver, descent: Descent, n_sweeps: int, share: float = 0.5) -> Descent:
+    """Sweep close to maximum likelihood, as long as that lowers the loss; see `Kind.eager`.
 
     Each sweep starts beyond the last step, as long as that helps (Ang et al. 2020).
     """
     if not solver.rank:
         return descent
-    # With hardly more entries than numbers to learn, residuals say little about the noise.
-    numbers = solver.rank * sum(solver.shape) / len(solver.values)
-    share = EAGER / (1 - min(numbers, MOST_NUMBERS))
     state = _State.of(solver, descent.tables, descent.likelihood)
     kept, history, origin = state, list(descent.history), state
     momentum, pushed, first = 0.5, False, True

@@ -59,6 +59,7 @@ class Solver:
     rank : number of components; 0 leaves the effects.
     chains : per mode the path of an ordered one, else None.
     links : per mode the features of its rows, else None; no links at all by default.
+    flat : modes that have effects alone: their rows are 1 in all components.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Solver:
         rank: int,
         chains: tuple[Chain | None, ...],
         links: tuple[Link | None, ...] = (),
+        flat: tuple[int, ...] = (),
     ) -> None:
         shape = observations.shape
+        self.flat = flat
         self.rank, self.shape, self.chains = rank, shape, chains
         self.links = links or (None,) * len(shape)
         self.n_modes, self.width = len(shape), rank + len(shape)
@@ -102,6 +105,8 @@ class Solver:
         prior[:, rank] = EFFECT_VARIANCE
         for mode in range(self.n_modes):
             mean[self._rows(mode), rank + mode] = 0.0
+            if mode in self.flat:
+                mean[self._rows(mode), :rank], variance[self._rows(mode), :rank] = 1.0, 0.0
         tables = Tables(
             mean,
             variance,
@@ -198,22 +203,27 @@ class Solver:
 
     def unseen_row(self, tables: Tables, mode: int) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of a row of which nothing is known, in a mode without order."""
-        counts = np.diff(self._starts[mode])
-        rows = tables.mean[self._rows(mode)][:, [*range(self.rank), self.rank + mode]]
+        counts, (free, own) = np.diff(self._starts[mode]), self.columns(mode)
+        rows = tables.mean[self._rows(mode)][:, free]
         if self.links[mode] is not None:
-            rows = rows - tables.by_features[self._rows(mode)]
-        return counts @ rows / counts.sum(), tables.prior_variance[mode]
+            rows = rows - tables.by_features[self._rows(mode)][:, own]
+        return counts @ rows / counts.sum(), tables.prior_variance[mode, own]
 
     # ---- one mode ----------------------------------------------------------------------
 
     def _rows(self, mode: int) -> slice:
         return slice(self.offsets[mode], self.offsets[mode + 1])
 
+    def columns(self, mode: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return which columns of a mode's rows are learned, and which those of its priors are."""
+        learned = np.arange(0 if mode in self.flat else self.rank)
+        return np.append(learned, self.rank + mode), np.append(learned, self.rank)
+
     def _normal_equations(
         self, tables: Tables, mode: int, working: Working, known: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Of the components and the mode's own effect, the other effects being known."""
-        n_rows, width, rank = self.shape[mode], self.width, self.rank
+        """Of the components and the mode's own effect, the other columns being known."""
+        n_rows, width = self.shape[mode], self.width
         gram, right = np.empty((n_rows, width, width)), np.empty((n_rows, width))
         centred = working.values - known
         start = self._starts[mode]
@@ -234,18 +244,19 @@ class Solver:
             ),
             _cuts_by_entries(start) if len(centred) * width**2 > MANY else [(0, n_rows)],
         )
-        free = [*range(rank), rank + mode]
-        others = [rank + other for other in range(self.n_modes) if other != mode]
-        right = right[:, free] - gram[:, free][:, :, others].sum(axis=2)
+        free, _ = self.columns(mode)
+        known = np.setdiff1d(np.arange(width), free)  # all of these are 1 in the mode's rows
+        right = right[:, free] - gram[:, free][:, :, known].sum(axis=2)
         return np.ascontiguousarray(gram[:, free][:, :, free]), right
 
     def _solve_rows(
         self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
     ) -> None:
-        prior_mean, prior_variance = tables.prior_mean[mode], tables.prior_variance[mode]
-        link = self.links[mode]
+        _, own = self.columns(mode)
+        prior_mean, prior_variance = tables.prior_mean[mode, own], tables.prior_variance[mode, own]
+        rows, link = self._rows(mode), self.links[mode]
         if link is not None:
-            prior_mean = prior_mean + tables.by_features[self._rows(mode)]
+            prior_mean = prior_mean + tables.by_features[rows, own]
         precision = gram + np.diag(1 / prior_variance)
         right = right + prior_mean / prior_variance
         covariance = None
@@ -261,28 +272,33 @@ class Solver:
         mean[counts == 0] += counts @ (mean - prior_mean) / counts.sum()
         self._put(tables, mode, mean, variance, covariance)
         if learn and link is not None:
-            found = link.learn(mean, variance, prior_variance, tables.ridge[mode])
-            tables.prior_mean[mode], tables.prior_variance[mode] = found.centre, found.variance
-            tables.by_features[self._rows(mode)], tables.ridge[mode] = (
-                found.by_features,
-                found.ridge,
+            found = link.learn(mean, variance, prior_variance, tables.ridge[mode, own])
+            tables.prior_mean[mode, own], tables.prior_variance[mode, own] = (
+                found.centre,
+                found.variance,
             )
+            tables.by_features[rows, own], tables.ridge[mode, own] = found.by_features, found.ridge
             tables.prior_mean[mode, -1] = 0.0
         elif learn:
             seen = counts > 0
             n_seen = int(seen.sum())
-            tables.prior_mean[mode] = mean[seen].sum(axis=0) / (n_seen + 1)
+            tables.prior_mean[mode, own] = mean[seen].sum(axis=0) / (n_seen + 1)
             tables.prior_mean[mode, -1] = 0.0  # the level of the values is the mean of effects
-            away = (mean[seen] - tables.prior_mean[mode]) ** 2 + variance[seen]
-            tables.prior_variance[mode] = (away.sum(axis=0) + LITTLE) / (n_seen + LITTLE) + SMALLEST
+            away = (mean[seen] - tables.prior_mean[mode, own]) ** 2 + variance[seen]
+            tables.prior_variance[mode, own] = (away.sum(axis=0) + LITTLE) / (
+                n_seen + LITTLE
+            ) + SMALLEST
 
     def _solve_chain(
         self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
     ) -> None:
         chain = self.chains[mode]
         assert chain is not None
+        _, columns = self.columns(mode)
         n_rows, width = right.shape
-        prior = chain.precision(tables.prior_variance[mode], tables.strength[mode])
+        prior = chain.precision(
+            tables.prior_variance[mode, columns], tables.strength[mode, columns]
+        )
         band = np.empty((2 * width + 1, n_rows * width))
         loops.fill_band(gram, prior.diagonal, prior.one_off, prior.two_off, band)
         mean = solveh_banded(
@@ -300,7 +316,9 @@ class Solver:
         )
         self._put(tables, mode, mean, found.diagonal, None)
         if learn:
-            tables.prior_variance[mode], tables.strength[mode] = chain.learn(mean, found)
+            tables.prior_variance[mode, columns], tables.strength[mode, columns] = chain.learn(
+                mean, found
+            )
 
     def _put(
         self,
@@ -310,7 +328,7 @@ class Solver:
         variance: np.ndarray,
         covariance: np.ndarray | None,
     ) -> None:
-        rows, columns = self._rows(mode), [*range(self.rank), self.rank + mode]
+        rows, (columns, _) = self._rows(mode), self.columns(mode)
         tables.mean[rows, columns] = mean
         tables.variance[rows, columns] = variance
         self._set_second(tables, mode, covariance)
@@ -328,7 +346,7 @@ class Solver:
             second[:, low == high] += tables.variance[rows]
         else:
             whole = np.zeros((len(mean), self.width, self.width))
-            free = np.array([*range(self.rank), self.rank + mode])
+            free, _ = self.columns(mode)
             whole[:, free[:, None], free] = covariance
             second += whole[:, low, high]
         tables.second[rows] = second
