@@ -34,6 +34,12 @@ def table(tmp_path):
         (["--devices", "abacus"], "--devices is 'abacus', but JAX sees only"),
         (["--devices", "0,99"], "--devices is 99, but JAX sees"),
         (["--devices", "cpu", "--method", "HOSVD"], "HOSVD does not choose: leave it out"),
+        (
+            ["--effort", "huge"],
+            "--effort is 'huge': use 'quick', 'normal', 'thorough', or a number",
+        ),
+        (["--effort", "0"], "--effort is 0.0: use"),
+        (["--effort", "5", "--method", "HOSVD"], "HOSVD does not choose: leave it out"),
     ],
 )
 def test_devices_that_cannot_be_are_refused_before_the_fit(table, tmp_path, options, said):

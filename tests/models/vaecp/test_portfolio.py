@@ -8,7 +8,7 @@ import pytest
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.holdouts import Fold, folds_for
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
-from vaecp.models.vaecp.portfolio import EFFORTS, average_gain, choose_members
+from vaecp.models.vaecp.portfolio import EFFORTS, average_gain, choose_members, effort_of
 from vaecp.models.vaecp.sweeps.descent import Kind
 from vaecp.models.vaecp.workshop import Candidate, Workshop, held_out_loss
 
@@ -204,3 +204,16 @@ def test_the_search_ends_where_what_may_be_spent_is_spent():
     little = replace(EFFORTS["normal"], multiplications=3e8, per_entry=0.0)
     choose_members(made, little, None, None)
     assert made.spent < 2 * little.multiplications
+
+
+def test_seconds_end_the_search():
+    made = workshop(cp(8))
+    chosen = choose_members(made, effort_of(1e-9), None, None)
+    assert {rank for rank, _ in made.tried} == {0, 2}  # what is always tried
+    assert chosen
+
+
+@pytest.mark.parametrize("wrong", ["fast", -1, 0, float("nan"), float("inf"), True, None])
+def test_an_effort_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(ValueError, match="effort is .*: use 'quick', .* or a number of seconds"):
+        effort_of(wrong)

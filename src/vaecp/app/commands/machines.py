@@ -24,7 +24,7 @@ MACHINES = "Machines"
 
 @dataclass(frozen=True)
 class Devices:
-    """On which devices a fit runs."""
+    """On which devices a fit runs, and how much it tries."""
 
     devices: Annotated[
         str | None,
@@ -34,17 +34,26 @@ class Devices:
             rich_help_panel=MACHINES,
         ),
     ] = None
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            help="How much VAECP tries: quick, normal, thorough, or a number of seconds; normal by "
+            "default.",
+        ),
+    ] = None
 
     def given_to(self, model: TensorEstimator) -> TensorEstimator:
-        """Return the model with the devices that were asked for."""
-        if self.devices is None:
-            return model
-        if "devices" not in model.get_params():
-            raise typer.BadParameter(
-                f"--devices is {self.devices!r}, but {type(model).__name__} does not choose: leave "
-                "it out, or use VAECP."
-            )
-        return model.set_params(devices=_devices(self.devices))
+        """Return the model with the devices and the effort that were asked for."""
+        given = {"devices": self.devices, "effort": self.effort}
+        for name, text in given.items():
+            if text is not None and name not in model.get_params():
+                raise typer.BadParameter(
+                    f"--{name} is {text!r}, but {type(model).__name__} does not choose: leave it "
+                    "out, or use VAECP."
+                )
+        if self.devices is not None:
+            model = model.set_params(devices=_devices(self.devices))
+        return model if self.effort is None else model.set_params(effort=_effort(self.effort))
 
 
 @dataclass(frozen=True)
@@ -181,6 +190,17 @@ class Machines(Devices):
             f"another process ended, or its machine could not be reached any more: see what it said, "
             f"and {kept}."
         )
+
+
+def _effort(text: str) -> str | float:
+    from vaecp.models.vaecp.portfolio import effort_of
+
+    try:
+        found = float(text) if text.replace(".", "", 1).isdecimal() else text
+        effort_of(found)
+    except ValueError as error:
+        raise typer.BadParameter(f"--{error}") from None
+    return found
 
 
 def _devices(text: str) -> Any:

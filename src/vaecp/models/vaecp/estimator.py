@@ -60,7 +60,9 @@ class VAECP(TensorEstimator):
         stars), "log-normal" (positive amounts), "logit-normal" (between two bounds), "non-negative";
         "auto" looks at the values, and lets held-out entries decide where two are plausible.
     hidden : units of the tanh layer of members with a network; None chooses.
-    effort : "quick", "normal" or "thorough": how many members and ranks are tried, how long.
+    effort : "quick", "normal" or "thorough": how many members and ranks are tried, how long. Or a
+        number of seconds that the search may take: then the clock ends it, the same seed may give
+        other bits, and no member with a network is trained.
     n_members : how many fits are blended; None chooses.
     max_epochs : passes over the entries of members that are trained by gradients; None chooses.
     smooth : whether the rows of modes with an order (the values tell) are expected to vary
@@ -109,7 +111,7 @@ class VAECP(TensorEstimator):
         *,
         likelihood: str = "auto",
         hidden: int | None = None,
-        effort: str = "normal",
+        effort: str | float = "normal",
         n_members: int | None = None,
         max_epochs: int | None = None,
         smooth: bool = True,

@@ -18,7 +18,7 @@ from vaecp.models.vaecp.judging import Trained, judged
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
 from vaecp.models.vaecp.members import member_of
-from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members
+from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members, effort_of
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.workshop import Candidate, Workshop
@@ -55,8 +55,6 @@ class Settings:
         for name in ("rank", "hidden", "n_members", "max_epochs"):
             if getattr(model, name) is not None:
                 check_at_least(name, getattr(model, name), 1)
-        if model.effort not in EFFORTS:
-            raise ValueError(f"effort is {model.effort!r}: use {', '.join(map(repr, EFFORTS))}.")
         recipe = model.recipe if model.recipe is not None else Recipe()
         if not isinstance(recipe, Recipe):
             raise ValueError(f"recipe is {recipe!r}: use a vaecp.Recipe, or None for the default.")
@@ -64,7 +62,7 @@ class Settings:
         return cls(
             model.rank,
             model.hidden,
-            EFFORTS[model.effort],
+            effort_of(model.effort),
             model.n_members,
             model.max_epochs,
             model.smooth,
@@ -240,7 +238,8 @@ def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate])
         return False
     if not planned.folds or n_entries > MOST_FOR_NETWORK:
         return False
-    if settings.n_members is not None or settings.effort is EFFORTS["quick"]:
+    timed = settings.effort.seconds is not None  # no clock ends the training of networks
+    if settings.n_members is not None or settings.effort is EFFORTS["quick"] or timed:
         return False
     if settings.effort is EFFORTS["thorough"]:
         return True

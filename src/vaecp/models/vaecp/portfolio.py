@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +62,17 @@ EFFORTS = {
     "normal": Effort(max_rank=64, n_members=10, n_rounds=3, multiplications=1e10, per_entry=6e5),
     "thorough": Effort(max_rank=128, n_members=20, n_rounds=5, multiplications=2e11, per_entry=1e7),
 }
+
+
+def effort_of(given: Any) -> Effort:
+    """Return the effort of a name, or one that so many seconds end."""
+    if isinstance(given, str) and given in EFFORTS:
+        return EFFORTS[given]
+    if isinstance(given, Real) and not isinstance(given, bool) and 0 < float(given) < np.inf:
+        return replace(EFFORTS["thorough"], seconds=float(given))
+    raise ValueError(
+        f"effort is {given!r}: use {', '.join(map(repr, EFFORTS))}, or a number of seconds."
+    )
 
 
 @dataclass(frozen=True, eq=False)
