@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
 from vaecp.data.fields import Rule, check_fields
 from vaecp.data.prediction import Prediction
@@ -143,6 +144,14 @@ class Diagnostics:
     def n_iter(self) -> int:
         """How many steps were made."""
         return max((len(values) for values in self.history.values()), default=0)
+
+    def by_member(self) -> pd.DataFrame:
+        """Return the (steps, members) history as a table, one row per step and member."""
+        if not self.history:
+            return pd.DataFrame(columns=pd.Index([self.step, "member"]))
+        step, member = np.indices(next(iter(self.history.values())).shape).reshape(2, -1)
+        terms = {term: values.ravel() for term, values in self.history.items()}
+        return pd.DataFrame({self.step: step + 1, "member": member} | terms)
 
 
 class FitResult(NamedTuple):

@@ -215,5 +215,5 @@ def test_seconds_end_the_search():
 
 @pytest.mark.parametrize("wrong", ["fast", -1, 0, float("nan"), float("inf"), True, None])
 def test_an_effort_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(ValueError, match="effort is .*: use 'quick', .* or a number of seconds"):
+    with pytest.raises(ValueError, match=r"effort is .*: use 'quick', .* or a number of seconds"):
         effort_of(wrong)

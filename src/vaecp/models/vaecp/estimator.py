@@ -311,15 +311,7 @@ class VAECP(TensorEstimator):
     def history_(self) -> pd.DataFrame:
         """The course of training, one row per step and member."""
         check_is_fitted(self)
-        history = self.diagnostics_.history
-        if not history:
-            return pd.DataFrame(columns=pd.Index([self.diagnostics_.step, "member"]))
-        n_steps, n_members = next(iter(history.values())).shape
-        step, member = np.indices((n_steps, n_members)).reshape(2, -1)
-        return pd.DataFrame(
-            {self.diagnostics_.step: step + 1, "member": member}
-            | {term: values.ravel() for term, values in history.items()}
-        )
+        return self.diagnostics_.by_member()
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
         settings, values = self._settings(), observations.values

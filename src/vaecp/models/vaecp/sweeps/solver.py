@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,9 +13,10 @@ from vaecp.models.vaecp.likelihoods import Working
 from vaecp.models.vaecp.pairs import PairEffects, Pairing
 from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
+from vaecp.models.vaecp.sweeps.cuts import cuts_by_entries, even_cuts
 from vaecp.models.vaecp.sweeps.links import Link
 from vaecp.runtime.blas import one_thread
-from vaecp.runtime.threads import in_threads, n_cores
+from vaecp.runtime.threads import in_threads
 
 MAX_FULL = 12
 """Up to this rank rows have a full covariance: sparse rows need it, and it is cheap there."""
@@ -25,7 +25,6 @@ EFFECT_VARIANCE = 0.3
 INITIAL_STD = 0.02
 """Of rows, relative to their size: sweeps begin close to plain least squares."""
 
-PARTS_PER_CORE = 4
 MANY = 500_000
 """Multiplications from which threads are worth waking."""
 
@@ -167,7 +166,7 @@ class Solver:
         """Return the mean and the variance of entries, those of the fit by default."""
         ids = self.ids if ids is None else ids
         mean, variance = np.empty(len(ids)), np.empty(len(ids))
-        cuts = _even_cuts(len(ids)) if len(ids) * self.width > MANY else [(0, len(ids))]
+        cuts = even_cuts(len(ids)) if len(ids) * self.width > MANY else [(0, len(ids))]
         in_threads(
             lambda ends: loops.moments_of_entries(
                 *ends, ids, tables.mean, tables.second, self.full, mean, variance
@@ -242,7 +241,7 @@ class Solver:
                 right,
                 self.full,
             ),
-            _cuts_by_entries(start) if len(centred) * width**2 > MANY else [(0, n_rows)],
+            cuts_by_entries(start) if len(centred) * width**2 > MANY else [(0, n_rows)],
         )
         free, _ = self.columns(mode)
         known = np.setdiff1d(np.arange(width), free)  # all of these are 1 in the mode's rows
@@ -350,15 +349,3 @@ class Solver:
             whole[:, free[:, None], free] = covariance
             second += whole[:, low, high]
         tables.second[rows] = second
-
-
-def _even_cuts(n_entries: int) -> list[tuple[int, int]]:
-    ends = np.linspace(0, n_entries, PARTS_PER_CORE * n_cores() + 1).astype(int)
-    return [(int(a), int(b)) for a, b in itertools.pairwise(ends) if b > a]
-
-
-def _cuts_by_entries(start: np.ndarray) -> list[tuple[int, int]]:
-    """Cut rows into parts of about as many entries; a row is never cut, so bits do not depend."""
-    wanted = np.linspace(0, start[-1], PARTS_PER_CORE * n_cores() + 1)[1:-1]
-    ends = np.unique([0, *np.searchsorted(start, wanted), len(start) - 1])
-    return [(int(a), int(b)) for a, b in itertools.pairwise(ends)]
