@@ -192,12 +192,12 @@ class VAECP(TensorEstimator):
 
         Examples
         --------
-        >>> keys = [(user, film) for user in range(12) for film in "abcdef"]
-        >>> ratings = [3.0 + ("abcdef".index(film) % 2) for user, film in keys]
-        >>> films = pd.DataFrame({"film": list("abcdefg"), "long": [0, 1, 0, 1, 0, 1, 1]})
-        >>> table = pd.DataFrame(keys, columns=["user", "film"])
-        >>> model = VAECP(random_state=0).fit(table, ratings, row_features={"film": films})
-        >>> bool(model.predict(pd.DataFrame({"user": [3], "film": ["g"]}))[0] > 3.5)
+        >>> table = pd.DataFrame(np.argwhere(np.ones((12, 20))), columns=["user", "film"])
+        >>> hours = np.random.default_rng(0).normal(4, 1, len(table)) + 3 * (table["film"] % 2)
+        >>> films = pd.DataFrame({"film": range(22), "series": [0, 1] * 11})  # the last two are new
+        >>> model = VAECP(random_state=0).fit(table, hours, row_features={"film": films})
+        >>> film, series = model.predict(pd.DataFrame({"user": [3, 3], "film": [20, 21]}))
+        >>> bool(film + 2 < series)
         True
         >>> keys = [(i, j) for i in range(6) for j in range(5)]
         >>> values = np.array([(1.0 + i) * (1 + j) for i, j in keys])
