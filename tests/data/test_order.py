@@ -41,3 +41,20 @@ def test_a_tensor_with_more_cells_than_64_bits_is_not_numbered():
 def test_keys_of_a_fibre_are_consecutive():
     indices = np.array([[1, 0, 2], [1, 1, 2], [1, 2, 2]])
     assert np.diff(fibre_keys(indices, (2, 3, 4), 1)).tolist() == [1, 1]
+
+
+def test_uneven_counts_make_no_order_where_there_is_none():
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        often = np.where(np.arange(1000) < 500, 100.0, 1.0)
+        indices = random.integers(1000, size=(30_000, 3)).astype(np.int32)
+        indices[:, 0] = random.choice(1000, size=30_000, p=often / often.sum())
+        tensor = Observations(indices, random.standard_normal(30_000), (1000,) * 3)
+        assert ordered_modes(tensor) == (False, False, False)
+
+
+def test_effects_of_rows_tell_the_order_of_a_sparse_mode():
+    random = np.random.default_rng(0)
+    indices = random.integers(1000, size=(20_000, 3)).astype(np.int32)
+    values = np.sin(indices[:, 1] / 100) + random.standard_normal(20_000)
+    assert ordered_modes(Observations(indices, values, (1000,) * 3)) == (False, True, False)

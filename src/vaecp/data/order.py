@@ -48,14 +48,18 @@ def _effects_are_alike(observations: Observations, mode: int) -> bool:
         return False
     effects = np.bincount(rows, values, minlength=len(counts))[seen] / counts[seen]
     noise = values.var() / counts[seen]
-    weights = 1 / (noise[1:] + noise[:-1] + effects.var() + 1e-300)
-    near = np.average(np.diff(effects) ** 2, weights=weights)
-    far = np.mean(
-        [
-            np.average(np.diff(random.permutation(effects)) ** 2, weights=weights)
-            for random in map(np.random.default_rng, range(N_SHUFFLES))
-        ]
-    )
+    # Rows have few entries or many, and may be sorted by that: differences are standardised.
+    centre = np.average(effects, weights=1 / (noise + effects.var() + 1e-300))
+    trust = (noise + effects.var() + 1e-300) ** -2
+    signal = max(float(np.average((effects - centre) ** 2 - noise, weights=trust)), 0.0)
+
+    def ratio(order: np.ndarray) -> float:
+        expected = noise[order][1:] + noise[order][:-1] + 2 * signal + 1e-300
+        return float(np.mean(np.diff(effects[order]) ** 2 / expected))
+
+    near = ratio(np.arange(len(seen)))
+    shuffles = (np.random.default_rng(n).permutation(len(seen)) for n in range(N_SHUFFLES))
+    far = np.mean([ratio(order) for order in shuffles])
     return bool(near * (1 + 4 * len(seen) ** -0.5) < ORDERED_BELOW * far)
 
 

@@ -29,6 +29,6 @@ def mean_behind(values: np.ndarray, latent: np.ndarray) -> np.ndarray:
     >>> mean_behind(np.array([1.0, 0.0]), np.zeros(2)).round(3)
     array([ 0.798, -0.798])
     """
-    sign = 2 * values - 1
-    hazard = np.exp(-0.5 * latent**2 - LOG_SQRT_2PI - special.log_ndtr(sign * latent))
-    return latent + sign * hazard
+    log_density = -0.5 * latent**2 - LOG_SQRT_2PI
+    above, below = (np.exp(log_density - special.log_ndtr(sign * latent)) for sign in (1, -1))
+    return latent + values * above - (1 - values) * below  # repeated cells are shares of yes

@@ -16,7 +16,7 @@ from vaecp.data.observations import Observations
 from vaecp.data.order import fibre_keys
 from vaecp.data.support import Support
 
-FEW, SOME = 1_500, 30_000
+FEW, SOME = 1_500, 15_000
 """Below these numbers of entries, four and two rounds of hold-outs are made."""
 
 LEAST = 12

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vaecp.data.cells import keys_fit
 from vaecp.data.labels import UNSEEN
 from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
@@ -232,7 +233,8 @@ def _with_errors(
             judgement.folds, judgement.ensembles, judgement.supports, strict=True
         )
     ]
-    if neighbours and ordered and len(observations) <= MAX_ENTRIES_FOR_NEIGHBOURS:
+    numbered = len(observations) <= MAX_ENTRIES_FOR_NEIGHBOURS and keys_fit(observations.shape)
+    if neighbours and ordered and numbered:
         correction, errors = _neighbours(
             judgement, residuals, errors, ordered, observations, fitted
         )

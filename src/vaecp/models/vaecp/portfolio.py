@@ -216,9 +216,11 @@ class Search:
             before = self._loss(kept)
             for source in sources[: n_wanted - len(kept)]:
                 n_rounds = source.members[0].n_rounds
-                if exactly or self.affords(source.kind, 1.0, n_rounds):
+                if (exactly and self.ends is None) or self.affords(source.kind, 1.0, n_rounds):
                     kept.append(self._trained(source.kind, seed, n_rounds))
             if not exactly and before - self._loss(kept) < 2 * WORTH:
+                break
+            if self.ends is not None and time.monotonic() > self.ends:
                 break
         return kept
 
