@@ -91,6 +91,15 @@ def test_update_leaves_the_model_alone_where_another_file_is_named(folder):
     assert not (folder / "n.vaecp").exists()
 
 
+def test_features_of_a_mode_are_one_table(tmp_path):
+    (tmp_path / "v.csv").write_text("shop,day,visits\na,1,2\na,2,3\nb,1,4\n")
+    (tmp_path / "f.csv").write_text("shop,size\na,1\nb,2\n")
+    twice = ("--features", f"shop={tmp_path / 'f.csv'}") * 2
+    outcome = run("complete", tmp_path / "v.csv", "-o", tmp_path / "o.csv", *twice)
+    assert outcome.exit_code == 2
+    assert "--features names 'shop' twice: put its columns into one table" in outcome.stderr
+
+
 @pytest.fixture
 def shops(tmp_path):
     """Shops at stations have 20 visitors more; of "centre" nothing else is known."""

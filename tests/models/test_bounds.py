@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import vaecp
 from vaecp.data.gaps import GapPattern, held_out
+from vaecp.data.limited import LimitedPrediction
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.errors import DatasetError
@@ -59,6 +60,15 @@ def test_the_further_out_a_mean_lies_the_less_it_says():
 def test_ignorance_is_no_wider_than_where_values_can_lie():
     found = Prediction(np.array([0.5, 0.5]), np.zeros(2), np.array([0.3, 1e9]))
     np.testing.assert_allclose(BOUNDS.bounded(found).ignorance_std, [0.3, 0.5 + FAR])
+
+
+def test_a_value_beyond_a_limit_keeps_to_it():
+    plain, none = prediction(50.0, 50.0), np.full(2, np.inf)
+    log_excess, log_std = np.array([np.log(2.0), np.nan]), np.array([0.1, np.nan])
+    found = LimitedPrediction.of(plain, np.array([40.0, -np.inf]), none, log_excess, log_std)
+    bounded = BOUNDS.bounded(found).mean
+    assert bounded[0] == found.mean[0] > 40
+    assert bounded[1] < 2
 
 
 def test_few_values_leave_more_room():

@@ -15,6 +15,7 @@ import numpy as np
 
 from vaecp.data.fields import has_type
 from vaecp.data.limits import Limits
+from vaecp.data.limited import LimitedPrediction
 from vaecp.data.prediction import LatentPrediction, Prediction, TransformedPrediction
 
 REACH = 0.25
@@ -111,7 +112,7 @@ class Bounds(NamedTuple):
         ignorance = np.sqrt(weight * own**2 + (1 - weight) * self.std**2)
         return replace(
             prediction,
-            mean=self.bounded_means(prediction.mean),
+            mean=np.where(outside, self.bounded_means(prediction.mean), prediction.mean),
             ignorance_std=np.where(outside, ignorance, prediction.ignorance_std),
         )
 
@@ -121,7 +122,10 @@ class Bounds(NamedTuple):
             return np.zeros(len(prediction), dtype=bool)
         if isinstance(prediction, TransformedPrediction):
             prediction = prediction.inner
-        return (self.weight(prediction.mean) < 1) | (prediction.ignorance_std > self.half_width)
+        outside = (self.weight(prediction.mean) < 1) | (prediction.ignorance_std > self.half_width)
+        if isinstance(prediction, LimitedPrediction):  # its limits say where it lies
+            outside &= ~prediction.limited
+        return outside
 
     @property
     def half_width(self) -> float:

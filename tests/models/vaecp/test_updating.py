@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import vaecp
+from vaecp import VAECP, Observations
 from vaecp.errors import ObservationError
 from vaecp.models.vaecp.likelihoods import find
 from vaecp.models.vaecp.members import Ensemble, Member
@@ -156,3 +157,15 @@ def test_values_of_another_kind_are_refused():
     model.fit(keys, (random.random(48) < 0.5).astype(float))
     with pytest.raises(ObservationError, match=r"y\[0\] is 3, which is none of .*: 0, 1"):
         model.fold_in([(9, 0)], [3.0])
+
+
+def test_a_new_sample_far_larger_than_all_others_is_not_cut_off():
+    random = np.random.default_rng(0)
+    array = np.einsum("i,j,k->ijk", *(random.uniform(0.5, 2, size=n) for n in (12, 9, 8)))
+    known = Observations.from_array(array + 0.01 * random.normal(size=array.shape))
+    model = VAECP(rank=2, effort="quick", random_state=0).fit_tensor(known)
+    given, asked = np.split(random.permutation(72), 2)
+    keys = np.stack([np.full(72, 99), *np.unravel_index(np.arange(72), (9, 8))], axis=1)
+    values = 10 * array[3].ravel()
+    found = model.fold_in(keys[given], values[given]).predict(keys[asked])
+    np.testing.assert_allclose(found, values[asked], rtol=0.2)

@@ -205,6 +205,10 @@ class Reading:
                 raise typer.BadParameter(
                     f"--features is {given!r}: name a mode and a table, such as film=films.csv."
                 )
+            if mode.strip() in found:
+                raise typer.BadParameter(
+                    f"--features names {mode.strip()!r} twice: put its columns into one table."
+                )
             found[mode.strip()] = path.strip()
         return found
 

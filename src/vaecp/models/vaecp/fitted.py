@@ -120,8 +120,10 @@ class FittedVAECP(Fitted):
     def fold_in(self, joining: Joining) -> FittedVAECP:
         """Infer the rows that joined, all else being held."""
         grown = self._grown(joining)
-        moving = joining.learned
-        ensemble = updated(grown.ensemble, joining.indices, joining.values, self.likelihood, moving)
+        moving, before = joining.learned, grown.ensemble
+        if self.likelihood.has_residuals and len(joining.values):
+            before = before.reaching(joining.values)
+        ensemble = updated(before, joining.indices, joining.values, self.likelihood, moving)
         fitted = grown._with_entries(ensemble, joining)
         if not self.likelihood.has_residuals or not len(joining.values):
             return fitted
