@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vaecp.data.fields import has_type
-from vaecp.data.limits import Limits
 from vaecp.data.limited import LimitedPrediction
+from vaecp.data.limits import Limits
 from vaecp.data.prediction import LatentPrediction, Prediction, TransformedPrediction
 
 REACH = 0.25
