@@ -121,7 +121,7 @@ def test_moved_gaps_of_a_sparse_tensor_stay_within_the_share():
 def test_several_patterns_share_out_the_entries_and_leave_no_unit_half_seen(seed):
     observations = tensor(seed)
     given_patterns = [GapPattern.parse(text, 0.1) for text in UNIT_MODES]
-    found = held_out_by(given_patterns, observations, np.random.default_rng(seed))
+    found, _ = held_out_by(given_patterns, observations, np.random.default_rng(seed))
     assert set(found) <= {-1, 0, 1, 2, 3}
     again = np.random.default_rng(seed)
     for place, pattern in enumerate(given_patterns):
@@ -134,7 +134,7 @@ def test_several_patterns_share_out_the_entries_and_leave_no_unit_half_seen(seed
 def test_a_pattern_of_one_unit_holds_nothing_out_beside_others():
     row = Observations.from_array(np.ones((1, 30)))
     given_patterns = [GapPattern("fibres", (1,)), GapPattern(share=0.2)]
-    found = held_out_by(given_patterns, row, np.random.default_rng(0))
+    found, _ = held_out_by(given_patterns, row, np.random.default_rng(0))
     assert np.bincount(found + 1).tolist() == [24, 0, 6]
 
 
@@ -188,3 +188,12 @@ def _mask(text, shape=(3, 3, 3)):
 def _folds(text, n_folds):
     full = Observations.from_array(np.ones((3, 3, 3)))
     return fold_numbers(GapPattern.parse(text), full, n_folds, np.random.default_rng(0))
+
+
+def test_entries_that_are_held_out_together_have_one_unit():
+    cube = Observations.from_array(np.ones((6, 6, 6)))
+    patterns = [GapPattern("fibres", (2,), 0.2), GapPattern(share=0.1)]
+    place, unit = held_out_by(patterns, cube, np.random.default_rng(0))
+    fibres = cube.indices[place == 0][:, :2]
+    assert len(np.unique(unit[place == 0])) == len(np.unique(fibres, axis=0))
+    assert len(np.unique(unit[place == 1])) == (place == 1).sum()

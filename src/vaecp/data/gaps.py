@@ -160,19 +160,22 @@ def _mask(
 
 def held_out_by(
     patterns: Sequence[GapPattern], observations: Observations, random: np.random.Generator
-) -> np.ndarray:
-    """Return per entry which pattern holds it out, by its place in `patterns`; -1 if none does.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return per entry which pattern holds it out, by its place in `patterns`, and the unit it is in.
 
-    Units of several patterns may cross: their common entries count for the earlier pattern, and
-    no entry of a chosen unit is left to train on. A pattern of which the entries are one unit
-    holds nothing out.
+    The place is -1 where no pattern holds an entry out. Units of several patterns may cross: their
+    common entries count for the earlier pattern, and no entry of a chosen unit is left to train on.
+    A pattern of which the entries are one unit holds nothing out.
     """
-    found = np.full(len(observations), -1, dtype=np.int8)
-    for place, pattern in enumerate(patterns):
-        mask = _mask(pattern, observations, random)
-        if mask is not None:
-            found[mask & (found < 0)] = place
-    return found
+    place, unit = np.full(len(observations), -1, dtype=np.int8), np.zeros(len(observations), int)
+    for number, pattern in enumerate(patterns):
+        _check_modes(pattern, observations)
+        units = _units(pattern, observations, random)
+        chosen = _drawn(units, np.bincount(units), pattern.share, random)
+        if chosen is not None:
+            mask = chosen[units] & (place < 0)
+            place[mask], unit[mask] = number, units[mask] + unit.max() + 1
+    return place, unit
 
 
 def fold_numbers(

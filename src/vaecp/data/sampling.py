@@ -54,3 +54,13 @@ def representative(weights: np.ndarray, n: int = REPRESENTATIVES) -> np.ndarray:
     reached = np.cumsum(weights) / np.sum(weights)
     asked = (np.arange(n) + 0.5) / n
     return np.minimum(np.searchsorted(reached, asked), len(weights) - 1)
+
+
+def parts_of(units: np.ndarray, n_parts: int) -> np.ndarray:
+    """Cut entries into about equal parts, at random, without cutting a unit: return numbers of parts.
+
+    Errors of one unit, such as a block that is held out, are alike. So what is learned from some of
+    its entries would not be judged honestly by the others.
+    """
+    numbers, inverse = np.unique(units, return_inverse=True)
+    return (np.random.default_rng(0).permutation(len(numbers)) % n_parts)[inverse]

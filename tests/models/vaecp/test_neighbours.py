@@ -56,11 +56,11 @@ def test_weights_are_found_where_neighbours_tell_and_refused_where_they_do_not()
     random = np.random.default_rng(0)
     features, alike = random.normal(size=(2000, 4)), np.ones(2000)
     errors = 0.5 * features[:, 0] + 0.1 * random.normal(size=2000)
-    weights, left = weights_of(features, errors, alike)
+    weights, left = weights_of(features, errors, alike, np.arange(2000))
     np.testing.assert_allclose(weights, [0.5, 0, 0, 0], atol=0.02)
     assert np.std(left) < 0.11
-    assert weights_of(features, random.normal(size=2000), alike) is None
-    assert weights_of(features[:20], errors[:20], alike[:20]) is None
+    assert weights_of(features, random.normal(size=2000), alike, np.arange(2000)) is None
+    assert weights_of(features[:20], errors[:20], alike[:20], np.arange(20)) is None
 
 
 def test_entries_that_count_more_have_more_say():
@@ -69,5 +69,5 @@ def test_entries_that_count_more_have_more_say():
     features = random.normal(size=(2000, 4))
     first = np.arange(2000) < 1000
     errors = np.where(first, 0.5, -0.5) * features[:, 0] + 0.01 * random.normal(size=2000)
-    found, _ = weights_of(features, errors, np.where(first, 99.0, 1.0))
+    found, _ = weights_of(features, errors, np.where(first, 99.0, 1.0), np.arange(2000))
     np.testing.assert_allclose(found, [0.49, 0, 0, 0], atol=0.03)

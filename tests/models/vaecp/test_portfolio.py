@@ -128,7 +128,7 @@ def test_held_out_entries_are_taken_in_at_the_end():
 
 def fold_of(values, kind, importance) -> Fold:
     tensor = Observations(np.zeros((len(values), 2), dtype=np.int32), np.array(values), (1, 1))
-    return Fold(tensor, tensor, np.array(importance), np.array(kind))
+    return Fold(tensor, tensor, np.array(importance), np.array(kind), np.arange(len(kind)))
 
 
 def test_the_loss_averages_logarithms_over_kinds_of_gaps_by_their_importance():

@@ -16,7 +16,9 @@ def errors_of(random, n_entries, log_variance):
 def learned(errors, features, variances=1.0, importance=None):
     n_entries = len(errors)
     alike = np.ones(n_entries) if importance is None else importance
-    return learn_spread(errors, np.full(n_entries, variances), features, alike)
+    return learn_spread(
+        errors, np.full(n_entries, variances), features, alike, np.arange(n_entries)
+    )
 
 
 def test_errors_that_grow_along_a_feature_are_found_to(random):
@@ -31,7 +33,7 @@ def test_a_wrong_level_is_put_right_and_what_members_expect_is_kept(random):
     expected = np.exp(random.normal(size=3000))
     features = random.uniform(0, 4, size=(3000, 2))
     errors = 3 * np.sqrt(expected) * random.normal(size=3000)
-    spread = learn_spread(errors, expected, features, np.ones(3000))
+    spread = learn_spread(errors, expected, features, np.ones(3000), np.arange(3000))
     np.testing.assert_allclose(spread.log_factor(features[:5]), np.log(9), atol=0.15)
 
 
@@ -95,3 +97,12 @@ def test_standard_features_have_mean_zero_and_unit_size_unless_they_hardly_diffe
     np.testing.assert_allclose(unit.mean(axis=0), 0, atol=0.01)
     assert unit[:, 0].std() == pytest.approx(1, abs=0.05)
     assert np.abs(unit[:, 1]).max() < 0.02  # differences by chance stay small
+
+
+def test_errors_of_two_blocks_alone_do_not_tell_how_errors_depend_on_support(random):
+    """The same errors do, where every entry was held out by itself."""
+    features = np.repeat([[0.0, 1.0], [4.0, 1.0]], 500, axis=0)
+    errors = random.normal(size=1000) * np.repeat([1.0, 3.0], 500)
+    given = errors, np.ones(1000), features, np.ones(1000)
+    assert learn_spread(*given, np.arange(1000)).slopes[0] > 0.1
+    assert not learn_spread(*given, np.repeat([0, 1], 500)).slopes.any()

@@ -15,7 +15,7 @@ def held_out(random, sizes, n_entries=400, n_features=2):
 
 def learned(means, values, features, importance=None, **settings):
     alike = np.ones(len(values)) if importance is None else importance
-    return learn_stack(means, values, features, alike, **settings)
+    return learn_stack(means, values, features, alike, np.arange(len(values)), **settings)
 
 
 def test_weights_sum_to_one_and_none_is_negative(random):

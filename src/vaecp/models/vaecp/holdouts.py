@@ -52,12 +52,14 @@ class Fold:
     ----------
     importance : of each held-out entry, by how often its kind of gap is asked for; mean 1.
     kind : of each held-out entry, as a number.
+    unit : of each held-out entry: the cell, fibre or block that was held out with it, as a number.
     """
 
     train: Observations
     held_out: Observations
     importance: np.ndarray
     kind: np.ndarray
+    unit: np.ndarray
 
 
 def folds_for(
@@ -73,7 +75,7 @@ def folds_for(
     n_folds = 4 if n_entries < FEW else 2 if n_entries < SOME else 1
     found = []
     for _ in range(n_folds):
-        number = held_out_by(patterns, observations, random)
+        number, unit = held_out_by(patterns, observations, random)
         emptied = {
             pattern.modes[0]: np.unique(observations.indices[number == place, pattern.modes[0]])
             for place, pattern in enumerate(cold)
@@ -92,6 +94,7 @@ def folds_for(
                 observations.take(number >= 0),
                 importance / importance.mean(),
                 kind,
+                unit[number >= 0],
             )
         )
     return tuple(found)
@@ -146,7 +149,7 @@ def cut_further(observations: Observations) -> Fold | None:
     )
     kind = np.full(len(held_out), KIND_OF_LIMITS)
     importance = np.full(len(held_out), len(limits) / len(held_out))
-    return Fold(train, held_out, importance, kind)
+    return Fold(train, held_out, importance, kind, np.arange(len(kind)))
 
 
 def patterns_to_hold_out(

@@ -12,6 +12,7 @@ from vaecp.data.labels import UNSEEN
 from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
+from vaecp.data.sampling import parts_of
 from vaecp.data.support import Support
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.holdouts import Fold
@@ -54,6 +55,7 @@ class Judgement:
     noises: np.ndarray  # (n, members): noise variances
     values: np.ndarray
     importance: np.ndarray
+    units: np.ndarray  # which entries were held out together
     likelihood: Likelihood
 
     @classmethod
@@ -95,13 +97,19 @@ class Judgement:
             np.concatenate(noises),
             values,
             importance,
+            np.concatenate([_numbered(number, fold) for number, fold in enumerate(folds)]),
             likelihood,
         )
 
     def stack(self) -> Stack:
         """Learn how much each member counts."""
         return learn_stack(
-            self.means, self.values, self.features, self.importance, likelihood=self.likelihood
+            self.means,
+            self.values,
+            self.features,
+            self.importance,
+            self.units,
+            likelihood=self.likelihood,
         )
 
     def blended(self, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +117,7 @@ class Judgement:
 
         Ignorance is by the weights themselves, as it is of entries that are predicted later.
         """
-        part = np.random.default_rng(0).permutation(len(self.values)) % N_PARTS
+        part = parts_of(self.units, N_PARTS)
         weights = np.empty_like(self.means)
         slopes = bool(np.any(stack.slopes))
         for out in range(N_PARTS):
@@ -122,6 +130,7 @@ class Judgement:
                 self.values[inside],
                 self.features[inside],
                 self.importance[inside],
+                self.units[inside],
                 likelihood=self.likelihood,
                 slopes=slopes,
             )
@@ -250,7 +259,8 @@ def _with_errors(
     weights = fitted.stack.weights(judgement.features)
     variances = np.exp(2 * rows) * np.sum(weights * judgement.noises, axis=1) + ignorance
     importance = np.concatenate([fold.importance for fold in judgement.folds])
-    return replace(fitted, spread=learn_spread(errors, variances, judgement.features, importance))
+    learned = learn_spread(errors, variances, judgement.features, importance, judgement.units)
+    return replace(fitted, spread=learned)
 
 
 def _neighbours(
@@ -266,7 +276,8 @@ def _neighbours(
     for fold, residual in zip(judgement.folds, residuals, strict=True):
         near = Neighbourhood(fold.train.indices, residual, ordered, fold.train.shape)
         features.append(near.features(fold.held_out.indices))
-    learned = weights_of(np.concatenate(features), errors, judgement.importance)
+    around = np.concatenate(features)
+    learned = weights_of(around, errors, judgement.importance, judgement.units)
     if learned is None:
         return None, errors
     weights, errors = learned
@@ -340,6 +351,11 @@ def _range_of(entries: Observations, likelihood: Likelihood) -> tuple[float, flo
     if entries.limits is not None:
         low, high = entries.limits.reach(low, high)
     return low - room, high + room
+
+
+def _numbered(number: int, fold: Fold) -> np.ndarray:
+    """Number the units of a fold apart from those of others."""
+    return fold.unit + (number << 40)
 
 
 def _difficulty(means: np.ndarray, values: np.ndarray, kind: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from vaecp.data.cells import fibre_keys
+from vaecp.data.sampling import parts_of
 
 HALF_WIDTHS = (1, 2, 4, 8)
 DAMPING = 0.3
@@ -95,23 +96,24 @@ class Correction:
 
 
 def weights_of(
-    features: np.ndarray, errors: np.ndarray, importance: np.ndarray
+    features: np.ndarray, errors: np.ndarray, importance: np.ndarray, units: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Weigh the averages by least squares; None where that does not clearly help.
 
-    Clearly: the squared errors of held-out folds fall by more than their standard error. Returned
-    with the weights are these errors, each by weights that did not see it.
+    Clearly: the squared errors of held-out folds, which cut no unit, fall by more than their standard
+    error. Returned with the weights are these errors, each by weights that did not see it.
     """
     if len(errors) < 10 * features.shape[1]:
         return None
     root = np.sqrt(importance / importance.mean())
     scaled, target = features * root[:, None], errors * root
-    fold = np.random.default_rng(0).permutation(len(errors)) % N_FOLDS
+    fold = parts_of(units, N_FOLDS)
     left = np.empty(len(errors))
     for out in range(N_FOLDS):
         weights = _ridge(scaled[fold != out], target[fold != out])
         left[fold == out] = errors[fold == out] - features[fold == out] @ weights
-    gain = (root * errors) ** 2 - (root * left) ** 2
+    unit = np.unique(units, return_inverse=True)[1]
+    gain = np.bincount(unit, (root * errors) ** 2 - (root * left) ** 2)
     if gain.mean() <= gain.std() / np.sqrt(len(gain)):
         return None
     return _ridge(scaled, target), left

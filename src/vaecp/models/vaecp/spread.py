@@ -15,10 +15,17 @@ from scipy import optimize
 
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ScaleMixture, fitted_mixture
 from vaecp.data.observations import Observations
+from vaecp.data.sampling import parts_of
 from vaecp.models.vaecp.standard_features import StandardFeatures
 
 MAX_ENTRIES = 10_000
-SLOPE_STD = 0.5
+SLOPE_STDS = (0.0, 0.5)
+"""Candidates for how much errors may depend on support; cross-validation over units chooses."""
+
+N_PARTS = 4
+ALIKE = 0.1
+"""Correlation of the sizes of two errors of one unit: its hundred entries tell as much as nine."""
+
 FAR = 4.0
 """Errors beyond so many standard deviations count as that many here: the shape of the errors
 takes care of outliers."""
@@ -55,31 +62,68 @@ class Spread:
 
 
 def learn_spread(
-    errors: np.ndarray, variances: np.ndarray, features: np.ndarray, importance: np.ndarray
+    errors: np.ndarray,
+    variances: np.ndarray,
+    features: np.ndarray,
+    importance: np.ndarray,
+    units: np.ndarray,
 ) -> Spread:
-    """Learn from held-out errors and the variances that were expected of them."""
+    """Learn from held-out errors and the variances that were expected of them.
+
+    `units` says which entries were held out together: their errors are alike.
+    """
     if len(errors) < LEAST_TO_LEARN:
         return Spread.plain(features.shape[1])
     if len(errors) > MAX_ENTRIES:
         kept = np.linspace(0, len(errors) - 1, MAX_ENTRIES).astype(int)
         errors, variances = errors[kept], variances[kept]
-        features, importance = features[kept], importance[kept]
+        features, importance, units = features[kept], importance[kept], units[kept]
+    _, units, sizes = np.unique(units, return_inverse=True, return_counts=True)
     weights = importance / importance.mean()
+    weights = weights * np.average(1 / (1 + ALIKE * (sizes[units] - 1)), weights=weights)
     standard = StandardFeatures.of(features)
-    unit = standard(features)
-    design = np.concatenate([np.ones((len(errors), 1)), unit], axis=1)
-    prior = np.array([1e-2, *np.full(unit.shape[1], SLOPE_STD**-2)])
+    design = np.concatenate([np.ones((len(errors), 1)), standard(features)], axis=1)
     ratio = errors**2 / variances
-    found = np.zeros(design.shape[1])
-    usual = np.median(ratio) / CHI_SQUARE_MEDIAN
-    found[0] = np.log(np.average(np.minimum(ratio, FAR**2 * usual), weights=weights) + 1e-300)
-    for _ in range(ROUNDS):
-        limit = FAR**2 * np.exp(np.clip(design @ found, -40, 40))
-        found = _coefficients(np.minimum(ratio, limit), design, weights, prior, found)
+    slope_std = _best_slope_std(ratio, design, weights, units)
+    found = _robust_coefficients(ratio, design, weights, slope_std)
     spread = Spread(float(found[0]), found[1:], standard)
     left = errors / np.sqrt(variances * np.exp(spread.log_factor(features)))
     shape, size = fitted_mixture(left)
     return Spread(float(found[0]) + 2 * np.log(size), found[1:], standard, shape)
+
+
+def _best_slope_std(
+    ratio: np.ndarray, design: np.ndarray, weights: np.ndarray, units: np.ndarray
+) -> float:
+    """Let errors depend on support only where units that were not learned from say so."""
+    part, losses = parts_of(units, N_PARTS), np.empty((len(SLOPE_STDS), len(ratio)))
+    for out in range(N_PARTS):
+        inside, outside = part != out, part == out
+        if not inside.any() or not outside.any():
+            return 0.0
+        for place, slope_std in enumerate(SLOPE_STDS):
+            given = ratio[inside], design[inside], weights[inside]
+            log_factor = np.clip(design @ _robust_coefficients(*given, slope_std), -40, 40)
+            surprise = np.minimum(ratio * np.exp(-log_factor), FAR**2)
+            losses[place, outside] = (weights * (log_factor + surprise))[outside]
+    gain = np.bincount(units, losses[0] - losses[1])
+    return SLOPE_STDS[int(gain.mean() > gain.std() / np.sqrt(len(gain)))]
+
+
+def _robust_coefficients(
+    ratio: np.ndarray, design: np.ndarray, weights: np.ndarray, slope_std: float
+) -> np.ndarray:
+    """Return the intercept and the slopes; large ratios count as the largest usual ones."""
+    found = np.zeros(design.shape[1])
+    used = slice(None) if slope_std else slice(1)
+    prior = np.array([1e-2, *np.full(design.shape[1] - 1, max(slope_std, 1e-9) ** -2)])[used]
+    usual = np.median(ratio) / CHI_SQUARE_MEDIAN
+    found[0] = np.log(np.average(np.minimum(ratio, FAR**2 * usual), weights=weights) + 1e-300)
+    for _ in range(ROUNDS):
+        limit = FAR**2 * np.exp(np.clip(design @ found, -40, 40))
+        capped = np.minimum(ratio, limit)
+        found[used] = _coefficients(capped, design[:, used], weights, prior, found[used])
+    return found
 
 
 def _coefficients(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
+from vaecp.data.sampling import parts_of
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.models.vaecp.standard_features import StandardFeatures
 
@@ -56,6 +57,7 @@ def learn_stack(
     values: np.ndarray,
     features: np.ndarray,
     importance: np.ndarray,
+    units: np.ndarray,
     *,
     likelihood: Likelihood = GAUSSIAN,
     slopes: bool = True,
@@ -63,12 +65,12 @@ def learn_stack(
     """Find the weights whose blend of (n, M) means predicts held-out values best.
 
     `importance` says how much each held-out entry counts: kinds of gaps that are asked for count
-    more, and entries that are hard for every member less. `slopes` says whether the weights may
-    depend on support.
+    more, and entries that are hard for every member less. `units` says which entries were held out
+    together, and `slopes` whether the weights may depend on support.
     """
     if len(values) > MAX_ENTRIES:
         kept = np.linspace(0, len(values) - 1, MAX_ENTRIES).astype(int)
-        means, values = means[kept], values[kept]
+        means, values, units = means[kept], values[kept], units[kept]
         features, importance = features[kept], importance[kept]
     n_members, n_features = means.shape[1], features.shape[1]
     if n_members == 1 or len(values) < 2:
@@ -76,7 +78,7 @@ def learn_stack(
     standard = StandardFeatures.of(features)
     unit = standard(features)
     given = (means, values, unit, importance, likelihood)
-    slope_std = _best_slope_std(*given) if slopes else 0.0
+    slope_std = _best_slope_std(*given, units) if slopes else 0.0
     return Stack(*_coefficients(*given, slope_std), standard)
 
 
@@ -86,10 +88,11 @@ def _best_slope_std(
     unit: np.ndarray,
     importance: np.ndarray,
     likelihood: Likelihood,
+    units: np.ndarray,
 ) -> float:
     if len(values) < LEAST_FOR_SLOPES:
         return 0.0
-    fold = np.random.default_rng(0).permutation(len(values)) % N_FOLDS
+    fold = parts_of(units, N_FOLDS)
     losses = []
     for slope_std in SLOPE_STDS:
         loss = np.empty(len(values))
@@ -110,9 +113,9 @@ def _best_slope_std(
             )
         losses.append(loss)
     # A simpler answer stands unless the richer one is clearly better.
-    best = 0
+    best, unit = 0, np.unique(units, return_inverse=True)[1]
     for place in range(1, len(SLOPE_STDS)):
-        gain = losses[best] - losses[place]
+        gain = np.bincount(unit, losses[best] - losses[place])
         if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)):
             best = place
     return SLOPE_STDS[best]

@@ -102,4 +102,5 @@ def _fold(sample: Observations, judges: np.ndarray) -> Fold:
         sample.take(held_out),
         np.ones(len(judges)),
         np.zeros(len(judges), dtype=np.int64),
+        np.arange(len(judges)),
     )

@@ -62,8 +62,8 @@ def predict_with_neighbours(
     around, errors = _residuals(CPALS(rank, **settings), kept, held_out)
     found = None
     if around.modes:
-        weight = np.ones(len(errors))
-        found = weights_of(around.features(held_out.indices), errors, weight)
+        weight, unit = np.ones(len(errors)), np.arange(len(errors))
+        found = weights_of(around.features(held_out.indices), errors, weight, unit)
     model = CPALS(rank, **settings).fit_tensor(once)
     prediction = model.predict_at(indices)
     if found is None:
