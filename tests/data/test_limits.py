@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from vaecp.data.families import Logarithm, LogOdds
 from vaecp.data.hints import hints_about
 from vaecp.data.limits import Limits, saturated
 from vaecp.data.observations import Observations
@@ -90,6 +91,34 @@ def test_limits_are_scaled_as_values_are():
     assert scaled.lower.tolist() == [1.0, -INF]
     assert scaled.upper.tolist() == [INF, 0.0]
     assert given.scaled(OwnUnits(0.0, 1.0)).lower.tolist() == [3.0, -INF]
+
+
+def test_a_limit_at_the_end_of_what_values_can_be_says_nothing():
+    amounts = OwnUnits(1.0, 1.0, Logarithm(0.0, 1.0))
+    given = Limits([[0, 0], [0, 1], [1, 0]], [0.0, 0.0, -3.0], [INF, 1.0, 1.0])
+    scaled = given.scaled(amounts)
+    assert scaled is not None
+    assert scaled.indices.tolist() == [[0, 1], [1, 0]]
+    assert scaled.lower.tolist() == [-INF, -INF]
+    assert scaled.upper.tolist() == [0.0, 0.0]
+    assert given.take([0]).scaled(amounts) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "transform", "words"),
+    [
+        (limits(-INF, 0.0), Logarithm(0.0, 1.0), "limit <0, .*between 0 and inf"),
+        (limits(-5.0, -1.0), Logarithm(0.0, 1.0), "limit <-1, .*between 0 and inf"),
+        (limits(1.5, INF), LogOdds(0.0, 1.0), "limit >1.5, .*between 0 and 1"),
+    ],
+)
+def test_a_limit_beyond_all_that_values_can_be_is_named_in_the_units_of_the_data(
+    given, transform, words
+):
+    with pytest.raises(
+        ObservationError, match=rf"entry at \(0, 0\) has the {words}.*--values real"
+    ):
+        given.scaled(OwnUnits(1.0, 1.0, transform))
 
 
 def test_open_ends_reach_beyond_the_exact_values():

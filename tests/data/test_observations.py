@@ -95,6 +95,17 @@ def test_duplicates_are_refused_kept_or_averaged():
     np.testing.assert_array_equal(kept.to_array(), mean.to_array())
 
 
+def test_repeated_entries_with_weights_have_their_weighted_mean_and_their_mean_weight():
+    repeated = Observations(
+        [[0, 0], [0, 1], [0, 0]], [1.0, 7.0, 4.0], (1, 2), weights=np.array([1.0, 5.0, 2.0])
+    )
+    once = repeated.settle_duplicates("mean")
+    assert once.indices.tolist() == [[0, 0], [0, 1]]
+    assert once.values.tolist() == [3.0, 7.0]
+    assert once.weights is not None
+    assert once.weights.tolist() == [1.5, 5.0]
+
+
 @few
 @given(n_folds=st.integers(2, 6), seed=st.integers(0, 99))
 def test_folds_hold_every_entry_out_exactly_once(n_folds, seed):

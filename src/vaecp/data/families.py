@@ -225,6 +225,11 @@ class Transform(ABC):
     location: float
     scale: float
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """Between which numbers values lie."""
+        return -np.inf, np.inf
+
     def __call__(self, values: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return (self.forth(np.asarray(values, dtype=np.float64)) - self.location) / self.scale
@@ -252,6 +257,10 @@ class Transform(ABC):
 class Logarithm(Transform):
     """Of positive values."""
 
+    @property
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
     def forth(self, values: np.ndarray) -> np.ndarray:
         return np.log(values)
 
@@ -268,6 +277,10 @@ class LogOdds(Transform):
 
     lowest: float = 0.0
     highest: float = 1.0
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.lowest, self.highest
 
     def forth(self, values: np.ndarray) -> np.ndarray:
         return special.logit((values - self.lowest) / (self.highest - self.lowest))

@@ -74,15 +74,38 @@ class Limits:
             np.concatenate([self.upper, other.upper]),
         )
 
-    def scaled(self, scaling: Scaling) -> Limits:
-        """Return the limits in the units in which a method learns."""
+    def scaled(self, scaling: Scaling) -> Limits | None:
+        """Return the limits in the units in which a method learns; None where they say nothing.
 
-        def apply(ends: np.ndarray, none: float) -> np.ndarray:
-            found, finite = ends.copy(), np.isfinite(ends)
-            found[finite] = scaling.apply(ends[finite], self.indices[finite])
-            return np.where(np.isnan(found), none, found)  # beyond all that values can be
+        A limit at the end of what values can be, such as >0 of amounts, says nothing.
+        """
+        lowest, highest = scaling.support
+        self._check_possible(lowest, highest)
 
-        return replace(self, lower=apply(self.lower, -np.inf), upper=apply(self.upper, np.inf))
+        def apply(ends: np.ndarray, limits: np.ndarray, none: float) -> np.ndarray:
+            found = np.full(len(self), none)
+            found[limits] = scaling.apply(ends[limits], self.indices[limits])
+            return found
+
+        found = replace(
+            self,
+            lower=apply(self.lower, self.lower > lowest, -np.inf),
+            upper=apply(self.upper, self.upper < highest, np.inf),
+        )
+        says = np.isfinite(found.lower) | np.isfinite(found.upper)
+        return found.take(says) if says.any() else None
+
+    def _check_possible(self, lowest: float, highest: float) -> None:
+        """Refuse limits beyond which no value can lie."""
+        wrong = (self.upper <= lowest) | (self.lower >= highest)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            sign, end = ("<", self.upper) if self.upper[row] <= lowest else (">", self.lower)
+            raise ObservationError(
+                f"the entry at {tuple(self.indices[row].tolist())} has the limit {sign}{end[row]:g}, "
+                f"but values of this kind lie between {lowest + 0.0:g} and {highest:g}: correct the limit, "
+                'or take the values for real numbers (--values real, likelihood="gaussian").'
+            )
 
     @property
     def one_sided(self) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from vaecp.data.cells import cell_keys, coordinates, distinct_cells, unlisted_cells
+from vaecp.data.cells import cell_keys, coordinates, unlisted_cells
 from vaecp.data.checks import (
     check_bounds,
     check_choice,
@@ -20,7 +20,7 @@ from vaecp.data.checks import (
 from vaecp.data.coding import coded_keys, coded_table, default_mode_names, dense_entries
 from vaecp.data.labels import Place, row_number
 from vaecp.data.limits import Limits, limits_among
-from vaecp.data.repeats import refuse_repeated
+from vaecp.data.repeats import averaged, refuse_repeated
 from vaecp.data.sampling import absent_cells
 from vaecp.errors import ObservationError
 from vaecp.runtime.extras import require
@@ -367,14 +367,10 @@ class Observations:
         check_choice("duplicates", duplicates, get_args(Duplicates))
         if duplicates == "keep":
             return self
-        if duplicates == "error":
-            refuse_repeated(self, place)
-            return self
-        first, group = distinct_cells(self.indices, self.shape)
-        if len(first) == len(self):
-            return self
-        means = np.bincount(group, weights=self.values) / np.bincount(group)
-        return replace(self, indices=self.indices[first], values=means)
+        if duplicates == "mean":
+            return averaged(self)
+        refuse_repeated(self, place)
+        return self
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,24 @@ from vaecp.errors import ObservationError
 
 if TYPE_CHECKING:
     from vaecp.data.observations import Observations
+
+
+def averaged(observations: Observations) -> Observations:
+    """Return every entry once, with the mean of its values; limits stay as they are.
+
+    Where entries have weights, the mean is weighted, and the entry has their mean weight.
+    """
+    first, group = distinct_cells(observations.indices, observations.shape)
+    if len(first) == len(observations):
+        return observations
+    values, weights, counts = observations.values, observations.weights, np.bincount(group)
+    indices = observations.indices[first]
+    if weights is None:
+        means = np.bincount(group, weights=values) / counts
+        return replace(observations, indices=indices, values=means)
+    total = np.bincount(group, weights=weights)
+    means = np.bincount(group, weights=weights * values) / total
+    return replace(observations, indices=indices, values=means, weights=total / counts)
 
 
 def refuse_repeated(observations: Observations, place: Place) -> None:

@@ -31,6 +31,11 @@ class Scaling(ABC):
     scale: float
     """A typical deviation from it; 0 marks constant values."""
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """Between which numbers the values of the data have to lie."""
+        return -np.inf, np.inf
+
     def validate(self, shape: tuple[int, ...]) -> None:
         """Raise a ValueError if a field does not fit the others, or a tensor of this shape.
 
@@ -101,6 +106,10 @@ class OwnUnits(Scaling):
         """Keep a typical value and deviation, by which tables and axes are laid out."""
         usual = Standardiser.of(values)
         return cls(usual.location, usual.scale, transform)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return super().support if self.transform is None else self.transform.support
 
     def apply(self, values: np.ndarray, indices: np.ndarray | None = None) -> np.ndarray:
         values = np.asarray(values, dtype=np.float64)
