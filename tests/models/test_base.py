@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 import vaecp
@@ -116,3 +117,20 @@ def test_a_fit_that_stops_too_early_warns_once_and_at_the_line_of_the_user(rando
     assert [warning.filename for warning in caught] == [__file__]
     assert not model.converged_
     assert model.diagnostics_.warning.startswith("stopped after max_iter=2")
+
+
+def test_spreads_go_through_a_transformed_target_by_draws():
+    """The std of a log-normal variable is its mean times sqrt(exp(s^2) - 1)."""
+    table = np.exp(np.outer([1.0, 2.0, 3.0], [1.0, 0.5, -1.0, 2.0]))
+    noise = np.exp(0.1 * np.random.default_rng(0).standard_normal(table.shape))
+    tensor = vaecp.Observations.from_array(table * noise)
+    wrapped = TransformedTargetRegressor(
+        vaecp.CPALS(rank=1, random_state=0), func=np.log, inverse_func=np.exp
+    ).fit(tensor.keys(), tensor.values)
+    asked = tensor.keys().head(3)
+    mean, std = wrapped.regressor_.predict(asked, return_std=True)
+    draws = np.exp(wrapped.regressor_.sample(asked, n=20_000, random_state=0))
+    expected = np.exp(mean + std**2 / 2) * np.sqrt(np.expm1(std**2))
+    np.testing.assert_allclose(draws.std(axis=0), expected, rtol=0.05)
+    with pytest.raises(AttributeError, match="'tuple' object has no attribute 'ndim'"):
+        wrapped.predict(asked, return_std=True)  # scikit-learn's wrapper takes one array alone
