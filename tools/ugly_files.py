@@ -72,6 +72,9 @@ def readable() -> dict[str, str | bytes]:
         "padded-labels": plain.replace("Zürich,2024-02-01", "  Zürich ,2024-02-01"),
         "decomposed-accents": plain.replace("Zürich,2024-02-01", f"{decomposed},2024-02-01"),
         "percent": text(with_values("1234.5 %", "", "2.5 %", "93.25 %")),
+        "yes-and-no": text(with_values("yes", "", "No", "YES")),
+        "ja-und-nein": text(with_values("ja", "", "nein", "ja"), separator=";"),
+        "y-and-n": text(with_values("Y", "", "N", "y")),
         "currency": text(with_values("EUR 1234.50", "", "EUR 2.50", "EUR 93.25")),
         "unit-column": text([(*row, "mg/L") for row in ROWS], (*NAMES, "unit")),
         "not-available": text(with_values("1234.5", "#N/A", "2.5", "93.25")),
@@ -109,6 +112,8 @@ def refused() -> dict[str, str | bytes]:
         "mixed-units": text(with_values("EUR 1", "", "USD 2", "EUR 3")),
         "day-or-month": text(with_days("02/01/2024", "03/01/2024")),
         "two-orders": text(with_days("31/01/2024", "02/13/2024")),
+        "yes-and-numbers": text(with_values("yes", "", "no", "0.5")),
+        "answers-and-doubt": text(with_values("yes", "", "no", "?")),
         "dash": text(with_values("1234.5", "-", "2.5", "93.25")),
         "remark-last": text([(*r, n) for r, n in zip(ROWS, "abca", strict=True)], (*NAMES, "note")),
         "some-remarks": text(

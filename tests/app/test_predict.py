@@ -91,6 +91,46 @@ def test_update_leaves_the_model_alone_where_another_file_is_named(folder):
     assert not (folder / "n.vaecp").exists()
 
 
+def dated(folder):
+    """A model of days x stations, quick to fit."""
+    days = [f"{day:02}.01.2024" for day in range(1, 9)]
+    lines = [f"{s},{d},{n * (m + 1)}" for n, s in enumerate("abcd", 1) for m, d in enumerate(days)]
+    (folder / "d.csv").write_text("station,day,flow\n" + "\n".join(lines) + "\n")
+    words = ("fit", folder / "d.csv", "-o", folder / "d.vaecp", "--quiet")
+    assert run(*words, "--rank", "1", "--effort", "quick").exit_code == 0
+    return folder / "d.vaecp"
+
+
+def test_a_date_format_that_queries_do_not_have_is_refused(folder):
+    (folder / "q.csv").write_text("station,day\na,03.01.2024\n")
+    words = ("predict", dated(folder), folder / "q.csv", "-o", folder / "a.csv")
+    outcome = run(*words, "--date-format", "%m/%d/%Y")
+    assert outcome.exit_code == 2
+    assert "q.csv: column 'day' has '03.01.2024', which does not have the format" in outcome.stderr
+    (folder / "q.csv").write_text("station,day\na,03.01.2024\nb,soon\n")
+    outcome = run(*words)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "note: 'day' has 'soon' in line 3, which the model does not know" in outcome.stdout
+
+
+def test_limits_and_codes_for_missing_in_further_entries_are_not_dropped_in_silence(folder):
+    model = dated(folder)
+    (folder / "q.csv").write_text("station,day\nnew,03.01.2024\n")
+    (folder / "g.csv").write_text(
+        "station,day,flow\nnew,01.01.2024,<0.5\nnew,02.01.2024,4\nnew,05.01.2024,-999\n"
+    )
+    for words in (
+        ("predict", model, folder / "q.csv", "-o", folder / "a.csv", "--given", folder / "g.csv"),
+        ("update", model, folder / "g.csv", "-o", folder / "n.vaecp"),
+    ):
+        outcome = run(*words, "--missing", "-999", "--json")
+        assert outcome.exit_code == 0, outcome.stderr
+        printed = json.loads(outcome.stdout)
+        assert any("1 value is known only by a limit, and left out" in n for n in printed["notes"])
+        assert not any("VAECP learns from it" in note for note in printed["notes"])
+        assert printed.get("entries", 1) == 1
+
+
 def test_features_of_a_mode_are_one_table(tmp_path):
     (tmp_path / "v.csv").write_text("shop,day,visits\na,1,2\na,2,3\nb,1,4\n")
     (tmp_path / "f.csv").write_text("shop,size\na,1\nb,2\n")

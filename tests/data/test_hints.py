@@ -34,8 +34,18 @@ def test_a_frequent_value_far_from_all_others_may_mean_missing(numbers, code):
 
 
 @pytest.mark.parametrize(
+    ("numbers", "said"), [((-1, 1, 1, 1, -1), "-1 or 1"), ((1, 2) * 3, "1 or 2")]
+)
+def test_two_numbers_that_are_no_0_and_1_may_be_classes(numbers, said):
+    (hint,) = hints_about(values(*numbers))
+    assert f"is always {said}: if these are two classes, pass --values ordinal" in hint
+
+
+@pytest.mark.parametrize(
     "numbers",
     [
+        (-1, 1),  # too few to tell
+        (3, 3, 3, 3, 3, 3),
         (0, 1, 0, 1, 1),  # yes and no
         (0, 0, 0, 1, 5),  # counts
         (1, 2, 3, 4, 5),  # ratings

@@ -139,9 +139,35 @@ def test_vectors_of_the_lengths_of_modes_become_axes_and_others_do_not(tmp_path,
     assert found.value_name == "signal"
 
 
-def test_two_vectors_of_one_length_name_no_mode(tmp_path):
+def test_two_vectors_of_one_length_name_no_mode_and_a_note_says_so(tmp_path):
     variables = {"X": np.ones((3, 5)), "first": EMISSION[None], "second": EMISSION[None] + 1}
-    assert read(write_v5(tmp_path / "x.mat", variables)).mode_names == ("mode 0", "mode 1")
+    found = read(write_v5(tmp_path / "x.mat", variables))
+    assert found.mode_names == ("mode 0", "mode 1")
+    assert "'first' and 'second' could label mode 1, which has 5 rows" in found.notes[0]
+    assert found.notes[0].endswith("Save the right labels as labels_1 in the file.")
+
+
+def test_an_axis_that_fits_two_modes_is_named_and_labels_of_a_mode_settle_it(tmp_path):
+    variables = {"X": np.ones((3, 5, 5)), "nm": EMISSION[None]}
+    found = read(write_v5(tmp_path / "x.mat", variables))
+    assert "'nm' could label modes 1 and 2, which have 5 rows" in found.notes[0]
+    settled = read(write_v5(tmp_path / "y.mat", variables | {"labels_2": EMISSION[None]}))
+    assert settled.labels[2].tolist() == EMISSION.tolist()
+    assert settled.labels[1].tolist() == [0, 1, 2, 3, 4]
+    assert settled.notes == ()
+
+
+def test_vectors_in_a_npz_file_become_axes_too(tmp_path):
+    days = np.array(["2024-01-31", "2024-02-01", "2024-02-02"], dtype="datetime64[D]")
+    shared = {"X": np.ones((3, 5)), "day": days}
+    np.savez(tmp_path / "x.npz", **shared, nm=EMISSION)
+    found = read(tmp_path / "x.npz")
+    assert found.mode_names == ("day", "nm")
+    assert found.labels[1].tolist() == EMISSION.tolist()
+    np.savez(tmp_path / "y.npz", **shared, nm=EMISSION, other=-EMISSION)
+    unclear = read(tmp_path / "y.npz")
+    assert unclear.mode_names == ("day", "mode 1")
+    assert "'nm' and 'other' could label mode 1" in unclear.notes[0]
 
 
 def test_the_array_of_the_most_modes_is_taken(tmp_path):

@@ -18,7 +18,10 @@ EXPECTED = {
     ("Bonn", DAYS[1]): 93.25,
     ("Zürich", DAYS[0]): 1234.5,
 }
-OTHERWISE = {"unicode-minus": {("Bonn", DAYS[1]): -93.25}}
+ANSWERS = {("Zürich", DAYS[0]): 1.0, ("Bonn", DAYS[0]): 0.0, ("Bonn", DAYS[1]): 1.0}
+OTHERWISE = {"unicode-minus": {("Bonn", DAYS[1]): -93.25}} | dict.fromkeys(
+    ("yes-and-no", "ja-und-nein", "y-and-n"), ANSWERS
+)
 SAID = {
     "semicolons": "'price': 1.234,5 is read as 1234.5",
     "tabs": "separated by tabs",
@@ -35,6 +38,7 @@ SAID = {
     "dotted-dates": "'day': 31.01.2024 is read as 31 January 2024",
     "american-dates": "'day': 1/31/2024 is read as 31 January 2024",
     "time-zone": "converted to UTC",
+    "yes-and-no": "'price': No is read as 0, and YES is read as 1",
     "units-row": "Left out line 2, which holds units .EUR",
     "limits": "1 value is known only by a limit: .* taken to be 0 or more, as all values are",
     "limit-columns": "1 value is known only by a limit",
@@ -87,6 +91,12 @@ REFUSED = {
         [2.5, 93.25, 1234.5],
     ),
     "two-orders": ("'31/01/2024' and '02/13/2024': the month", {}, None),
+    "yes-and-numbers": ("'yes' in line 2 and '0.5' in line 5: write all values as yes", {}, None),
+    "answers-and-doubt": (
+        r"'[?]' means unknown, .*--missing '[?]'",
+        {"missing": ["?"]},
+        [0.0, 1.0],
+    ),
     "dash": ("'-' in line 3: .*--missing '-'", {"missing": ["-"]}, [2.5, 93.25, 1234.5]),
     "remark-last": (
         "last column 'note' has 'a' in line 2, .*--value, such as --value price",

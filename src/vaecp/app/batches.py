@@ -39,9 +39,9 @@ class Answers:
             write_batches((self._answered(frame, path) for _, _, frame in batches), target)
 
     def _answered(self, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-        found, n_unseen = answer(self.model, RawTable(frame, text=False), str(path), self.coverage)
+        found = answer(self.model, RawTable(frame, text=False), str(path), self.coverage)
         self.n_predicted += len(frame)
-        self.n_unseen += n_unseen
+        self.n_unseen += found.n_unseen
         report(self.n_predicted, self.partitions.n_rows, "entries")
         within = [name for name in frame if name not in self.partitions.folder_columns]
-        return frame[within].assign(**found)
+        return frame[within].assign(**found.columns)

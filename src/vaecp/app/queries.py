@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from vaecp.data.hints import limits_note
 from vaecp.data.labels import UNSEEN, lookup, place_in
+from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats import read, read_table
 from vaecp.formats.common import is_text
@@ -21,37 +23,74 @@ from vaecp.outcomes.completion import predict_entries
 ADDED = ("mean", "std", "low", "high")
 
 
+class Answer(NamedTuple):
+    """What is known of the entries that a table lists.
+
+    Attributes
+    ----------
+    columns : mean, std, low and high of every row, and p_ of each class.
+    n_unseen : how many rows have a label that the model does not know.
+    note : names one of these labels; None where there is none.
+    """
+
+    columns: dict[str, np.ndarray]
+    n_unseen: int
+    note: str | None = None
+
+
 def answer(
     model: TensorEstimator,
     queries: RawTable,
     source: str,
     coverage: float = 0.9,
     date_format: str | None = None,
-) -> tuple[dict[str, np.ndarray], int]:
-    """Return mean, std, low and high of every row (and p_ of each class), and how many rows had an unseen label.
+) -> Answer:
+    """Predict every row of a table.
 
     Labels take the type that the model learned, so "7" in a text file finds the text "7"
     in one model and the number 7 in another.
     """
     frame = queries.frame
     _check(model, frame, source)
-    model = model.reading_between(
-        [_typed(frame[name], labels, name, date_format) for name, labels in _modes(model)]
-    )
-    indices = np.stack(
-        [_codes(frame[name], labels, name, date_format) for name, labels in _modes(model)],
-        axis=1,
-    )
+    try:
+        model = model.reading_between(
+            [_typed(frame[name], labels, name, date_format) for name, labels in _modes(model)]
+        )
+        indices = np.stack(
+            [_codes(frame[name], labels, name, date_format) for name, labels in _modes(model)],
+            axis=1,
+        )
+    except FormatError as error:
+        raise FormatError(f"{source}: {error}") from None
     prediction = predict_entries(model, indices)
     columns = (prediction.mean, prediction.std, *prediction.interval(coverage))
     found = dict(zip(ADDED, columns, strict=True)) | prediction.class_columns()
-    return found, int((indices == UNSEEN).any(axis=1).sum())
+    unseen = indices == UNSEEN
+    return Answer(found, int(unseen.any(axis=1).sum()), _unseen_note(unseen, model, frame))
 
 
-def entries_of(
-    model: TensorEstimator, path: Path, options: dict[str, Any]
-) -> tuple[Any, np.ndarray]:
-    """Read labels, in the types that the model learned, and values of further entries.
+def _unseen_note(unseen: np.ndarray, model: TensorEstimator, frame: pd.DataFrame) -> str | None:
+    """Name a label that the model does not know, and say what it is taken for."""
+    if not unseen.any():
+        return None
+    row, mode = (int(place) for place in np.argwhere(unseen)[0])
+    name = model.mode_names_[mode]
+    return (
+        f"{name!r} has {str(frame[name].iloc[row])!r} in {place_in(frame.index)(row)}, which the "
+        "model does not know: it is predicted as a new label, so its interval is wider."
+    )
+
+
+class Entries(NamedTuple):
+    """Labels and values of further entries, and what was decided when they were read."""
+
+    labels: Any
+    values: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def entries_of(model: TensorEstimator, path: Path, options: dict[str, Any]) -> Entries:
+    """Read further entries, their labels in the types that the model learned.
 
     The values are in the column of the name that they had when the model was fitted, else in the
     last one that is no mode. A row without a value is left out.
@@ -66,7 +105,21 @@ def entries_of(
         if is_text(labels) and not is_text(keys[name].to_numpy()):
             keys[name] = [str(label) for label in keys[name]]
     named = hasattr(model, "feature_names_in_")
-    return (keys if named else keys.to_numpy(dtype=object)), found.values
+    labels = keys if named else keys.to_numpy(dtype=object)
+    return Entries(labels, found.values, _notes_of(found, path))
+
+
+def _notes_of(found: Observations, path: Path) -> tuple[str, ...]:
+    """Return what was decided; limits are left out, since only a whole fit learns from them."""
+    if found.limits is None:
+        return found.notes
+    others = [note for note in found.notes if note != limits_note(found.limits)]
+    n_limits = len(found.limits)
+    left_out = (
+        f"{path}: {n_limits:,} {'value is' if n_limits == 1 else 'values are'} known only by a "
+        "limit, and left out: only vaecp fit and vaecp complete learn from limits."
+    )
+    return (*others, left_out)
 
 
 def _check(model: TensorEstimator, queries: pd.DataFrame, source: str) -> None:

@@ -15,6 +15,8 @@ from vaecp.data.prediction import Prediction
 
 FEWEST = 3
 """A value that is repeated less often is an outlier rather than a code for missing."""
+FEWEST_OF_TWO = 10
+"""Fewer numbers may be two by chance."""
 CODES = (-9999.0, -999.0, -99.0, -1.0, 99.0, 999.0, 9999.0, 99999.0, 1e20)
 MOST_LABELS = 100_000
 MOST_ENTRIES = 20_000_000
@@ -32,8 +34,9 @@ MANY = 0.4
 def hints_about(observations: Observations) -> list[str]:
     """Return what looks wrong in the values and the labels."""
     found = [
-        _limits_note(observations.limits),
+        limits_note(observations.limits),
         _sentinel_hint(observations.values, observations.value_name),
+        _two_values_hint(observations.values, observations.value_name),
     ]
     for name, labels in zip(observations.mode_names, observations.labels, strict=True):
         found.append(_alike_hint(labels, name))
@@ -50,7 +53,7 @@ def hints_about_gaps(observations: Observations, filled: Prediction) -> list[str
     return [hint for hint in found if hint is not None]
 
 
-def _limits_note(limits: Limits | None) -> str | None:
+def limits_note(limits: Limits | None) -> str | None:
     """Say what limits are taken for."""
     if limits is None:
         return None
@@ -82,6 +85,18 @@ def _sentinel_hint(values: np.ndarray, name: str) -> str | None:
                 f"missing, pass --missing {value} (missing=[{value}])."
             )
     return None
+
+
+def _two_values_hint(values: np.ndarray, name: str) -> str | None:
+    """Find two numbers that probably stand for two classes, and are no 0 and 1."""
+    low, high = values.min(), values.max()
+    two = ((values == low) | (values == high)).all() and low < high
+    if not two or (low, high) == (0, 1) or len(values) < FEWEST_OF_TWO:
+        return None
+    return (
+        f"{name!r} is always {low:.10g} or {high:.10g}: if these are two classes, pass --values "
+        "ordinal, or write them as 0 and 1."
+    )
 
 
 def _alike_hint(labels: np.ndarray, name: str) -> str | None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
+from vaecp.formats.axes import axes_beside
 from vaecp.formats.common import (
     Filled,
     Request,
@@ -142,15 +145,38 @@ def _read_npz(path: Path, request: Request) -> Observations:
             if headers[name].dtype.hasobject:
                 raise _holds_objects(path, f"variable {name!r}")
         wanted = names | {n for n, h in headers.items() if is_reserved(n) and not h.dtype.hasobject}
+        if names != COORDINATES:
+            wanted |= _vectors(headers, headers[min(names)].shape)
         refuse_beyond_memory(path, COPIES * sum(headers[name].n_bytes for name in wanted))
-        arrays = {name: _array(archive, name) for name in wanted}
+        arrays = {name: _array(archive, name) for name in headers if name in wanted}
     if names == COORDINATES:
         return _from_coordinates(arrays, request, path)
-    (name,) = names
-    refuse_vast(path, headers[name].shape)
-    return Observations.from_array(
-        arrays[name], **described(arrays, len(headers[name].shape), request)
-    )
+    refuse_vast(path, headers[min(names)].shape)
+    return _from_dense(arrays.pop(min(names)), arrays, request)
+
+
+def _vectors(headers: Mapping[str, _Header], shape: tuple[int, ...]) -> set[str]:
+    """Return the names of arrays that may be axes of an array of this shape."""
+    return {
+        name
+        for name, header in headers.items()
+        if len(header.shape) == 1 and header.shape[0] in shape and header.dtype.kind in "iufUM"
+    }
+
+
+def _from_dense(array: np.ndarray, others: Mapping[str, Any], request: Request) -> Observations:
+    """Take the entries of an array, with what the others of its file say of its modes."""
+    plain = {name: other for name, other in others.items() if not is_reserved(name)}
+    axes = axes_beside(array.shape, plain)
+    own = [
+        np.arange(size) if axis is None else axis
+        for size, axis in zip(array.shape, axes.labels, strict=True)
+    ]
+    stated = described(others, own, request)
+    if not stated["mode_names"]:
+        stated["mode_names"] = [name or f"mode {mode}" for mode, name in enumerate(axes.names)]
+    notes = () if any(name.startswith("labels_") for name in others) else axes.notes
+    return replace(Observations.from_array(array, **stated), notes=notes)
 
 
 def _headers(archive: zipfile.ZipFile, path: Path) -> dict[str, _Header]:
@@ -183,6 +209,9 @@ def _from_coordinates(arrays: dict[str, np.ndarray], request: Request, path: Pat
     shape = sizes_of(arrays["shape"], "shape", path)
     refuse_empty_rows(path, shape, len(arrays["values"]) if arrays["values"].ndim else 0)
     listed = Observations(
-        arrays["indices"], arrays["values"], shape, **described(arrays, len(shape), request)
+        arrays["indices"],
+        arrays["values"],
+        shape,
+        **described(arrays, [np.arange(size) for size in shape], request),
     )
     return request.settle(listed)

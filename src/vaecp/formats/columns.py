@@ -269,7 +269,8 @@ def _value_column(
     advice = f", such as --value {others[-1]}" if others else ""
     raise FormatError(
         f"the last column {last!r} has {texts.iloc[0]!r} in {place}, but values must be numbers: "
-        f"name the column of values with --value{advice}."
+        f"name the column of values with --value{advice}; write classes as numbers in their order, "
+        "such as 1, 2, 3."
     )
 
 

@@ -245,17 +245,23 @@ def label_arrays(observations: Observations, path: Path) -> dict[str, np.ndarray
     return arrays
 
 
-def described(arrays: Mapping[str, np.ndarray], n_modes: int, request: Request) -> dict[str, Any]:
-    """Return the names and labels that stand beside a tensor, as arguments of Observations."""
+def described(
+    arrays: Mapping[str, np.ndarray], labels: Sequence[np.ndarray], request: Request
+) -> dict[str, Any]:
+    """Return the names and labels that stand beside a tensor, as arguments of Observations.
+
+    `labels` are those of modes for which the file has no array labels_0, labels_1 ...
+    """
     result: dict[str, Any] = {"mode_names": request.modes or ()}
     names = _texts(arrays.get("mode_names"))
-    if not request.modes and len(names) == n_modes:
+    if not request.modes and len(names) == len(labels):
         result["mode_names"] = names
     if value_names := _texts(arrays.get("value_name")):
         result["value_name"] = value_names[0]
-    keys = [f"labels_{mode}" for mode in range(n_modes)]
-    if all(key in arrays for key in keys):
-        result["labels"] = tuple(_labels(arrays[key], key) for key in keys)
+    keys = {f"labels_{mode}": each for mode, each in enumerate(labels)}
+    result["labels"] = tuple(
+        _labels(arrays[key], key) if key in arrays else each for key, each in keys.items()
+    )
     return result
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
+from vaecp.formats.axes import as_texts, is_numeric
 from vaecp.formats.common import (
     Filled,
     Request,
@@ -28,7 +29,7 @@ from vaecp.formats.common import (
     named_arrays,
     sizes_of,
 )
-from vaecp.formats.matlab_structs import Tensor, as_texts, is_numeric, most_modes, tensors
+from vaecp.formats.matlab_structs import Tensor, most_modes, tensors
 from vaecp.formats.matlab_variables import variables
 
 DIMX = "DimX"
@@ -59,10 +60,10 @@ def read(path: Path, request: Request) -> Observations:
             )
         tensor = Tensor(array, (None,) * array.ndim, (None,) * array.ndim)
     stated = tensor.described()
-    stated |= {
-        key: part for key, part in described(found, tensor.array.ndim, request).items() if part
-    }
-    return Observations.from_array(stated.pop("array"), **stated)
+    said = described(found, stated["labels"], request)
+    stated |= {key: part for key, part in said.items() if part}
+    notes = () if any(name.startswith("labels_") for name in found) else tensor.notes
+    return replace(Observations.from_array(stated.pop("array"), **stated), notes=notes)
 
 
 def _with_texts(found: dict[str, Any]) -> dict[str, Any]:

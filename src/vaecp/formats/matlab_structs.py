@@ -18,10 +18,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from vaecp.formats.axes import as_axis, axes_beside, is_numeric, single_text
+
 DESCRIBING = ("axisscale", "label", "title", "include")
 """Fields that make a struct with `data` a dataset object."""
-FEWEST_LABELS = 3
-"""Shorter vectors than this are no axes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,7 @@ class Tensor:
     labels : per mode, or None where nothing names its rows.
     names : per mode, or None.
     kept : per mode, the rows that are included, from 0; None for all.
+    notes : what could not be told, in sentences.
     """
 
     array: np.ndarray
@@ -40,6 +41,7 @@ class Tensor:
     names: tuple[str | None, ...]
     kept: tuple[np.ndarray | None, ...] = ()
     value_name: str = ""
+    notes: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
         """Return arguments of `Observations.from_array` for the included rows."""
@@ -76,7 +78,11 @@ def tensors(namespace: Mapping[str, Any], prefix: str = "") -> dict[str, Tensor]
                 found |= tensors(value, f"{name}.")
         elif is_tensor(value) and name != "DimX":
             array = folded(value, sizes)
-            found[f"{prefix}{name}"] = _with_axes(array, name, namespace)
+            axes = axes_beside(array.shape, {n: v for n, v in namespace.items() if n != name})
+            value_name = "" if name.lower() in ("x", "data") else name
+            found[f"{prefix}{name}"] = Tensor(
+                array, axes.labels, axes.names, value_name=value_name, notes=axes.notes
+            )
     return found
 
 
@@ -85,11 +91,6 @@ def most_modes(found: Mapping[str, Tensor]) -> list[str]:
     most = max((tensor.array.ndim for tensor in found.values()), default=0)
     names = [name for name, tensor in found.items() if tensor.array.ndim == most]
     return [name for name in names if "." not in name] or names
-
-
-def is_numeric(value: Any) -> TypeGuard[np.ndarray]:
-    """Whether a variable is a full array of numbers."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "iufbc"
 
 
 def is_tensor(value: Any) -> TypeGuard[np.ndarray]:
@@ -123,9 +124,9 @@ def dataset_object(fields: Mapping[str, Any]) -> Tensor | None:
         [_item(fields.get(name), mode, 0, data.ndim) for mode in modes] for name in DESCRIBING
     )
     names = [
-        _text(titles[mode])
-        or _text(_item(fields.get("axisscale"), mode, 1, data.ndim))
-        or _text(_item(fields.get("label"), mode, 1, data.ndim))
+        single_text(titles[mode])
+        or single_text(_item(fields.get("axisscale"), mode, 1, data.ndim))
+        or single_text(_item(fields.get("label"), mode, 1, data.ndim))
         for mode in modes
     ]
     labels = []
@@ -135,7 +136,7 @@ def dataset_object(fields: Mapping[str, Any]) -> Tensor | None:
         axes = (as_axis(each, size) for each in (reversed(choices) if mode == 0 else choices))
         labels.append(next((axis for axis in axes if axis is not None), None))
     kept = tuple(_included(include[mode], data.shape[mode]) for mode in modes)
-    return Tensor(data, tuple(labels), tuple(names), kept, _text(fields.get("name")) or "")
+    return Tensor(data, tuple(labels), tuple(names), kept, single_text(fields.get("name")) or "")
 
 
 def _item(cells: Any, mode: int, column: int, n_modes: int) -> Any:
@@ -152,74 +153,6 @@ def _included(value: Any, size: int) -> np.ndarray | None:
         return None
     rows = np.unique(np.ravel(value)).astype(np.int64) - 1
     return rows if rows[0] >= 0 and rows[-1] < size else None
-
-
-# ---- vectors beside an array -----------------------------------------------------------
-
-
-def _with_axes(array: np.ndarray, name: str, namespace: Mapping[str, Any]) -> Tensor:
-    """Give every mode the one vector of its length that stands beside the array."""
-    labels: list[np.ndarray | None] = [None] * array.ndim
-    names: list[str | None] = [None] * array.ndim
-    for mode, size in enumerate(array.shape):
-        if array.shape.count(size) > 1:
-            continue
-        axes = {other: _beside(value, size) for other, value in namespace.items() if other != name}
-        found = [other for other, axis in axes.items() if axis is not None]
-        if len(found) == 1:
-            labels[mode], names[mode] = axes[found[0]], found[0]
-    value_name = "" if name.lower() in ("x", "data") else name
-    return Tensor(array, tuple(labels), tuple(names), value_name=value_name)
-
-
-def _beside(value: Any, size: int) -> np.ndarray | None:
-    """Return a vector as an axis: texts that differ, or numbers that rise or fall throughout.
-
-    A vector of concentrations has the length of the samples too, but hardly an order.
-    """
-    axis = None if size < FEWEST_LABELS else as_axis(value, size)
-    if axis is None or axis.dtype.kind not in "iuf":
-        return axis
-    steps = np.diff(axis.astype(np.float64))
-    return axis if (steps > 0).all() or (steps < 0).all() else None
-
-
-def as_axis(value: Any, size: int) -> np.ndarray | None:
-    """Return the labels of a mode of this size, if the value is such: distinct, none missing."""
-    if not isinstance(value, np.ndarray) or value.size != size:
-        return None
-    texts = as_texts(value)
-    if texts is not None:
-        usable = len(set(texts)) == size and all(texts)
-        return np.array(texts) if usable else None
-    if not is_numeric(value) or value.dtype.kind == "c":
-        return None
-    numbers = np.ravel(value)
-    if not np.isfinite(numbers).all() or len(np.unique(numbers)) < size:
-        return None
-    whole = (numbers % 1 == 0).all() and np.abs(numbers).max() < 2**53
-    return numbers.astype(np.int64) if whole else numbers
-
-
-def as_texts(value: Any) -> list[str] | None:
-    """Return the rows of text, or the texts of a cell; None for anything else."""
-    if not isinstance(value, np.ndarray):
-        return None
-    if value.dtype.kind == "U":
-        return [str(text).strip() for text in value.ravel()]
-    if value.dtype.kind != "O" or not value.size:
-        return None
-    texts = [_text(cell) for cell in value.ravel()]
-    return [text or "" for text in texts] if all(text is not None for text in texts) else None
-
-
-def _text(value: Any) -> str | None:
-    """Return a text without the spaces around it; None for what is no single text."""
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.size == 1:
-        return str(value.ravel()[0]).strip()
-    return None
 
 
 def _distinct(names: Sequence[str | None]) -> tuple[str, ...]:

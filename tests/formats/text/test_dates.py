@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaecp.errors import FormatError
-from vaecp.formats.text.dates import is_date, read_dates
+from vaecp.formats.text.dates import is_date, nearly_dates, read_dates
 
 DAYS = st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)).map(
     lambda day: day.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -58,7 +59,44 @@ def test_dates_that_can_be_read_in_two_ways_are_asked_for(texts, line):
 def test_a_format_that_is_named_decides_and_text_keeps_texts():
     assert read_dates(["01/02/2024"], "day", "%m/%d/%Y").days == [datetime(2024, 1, 2)]
     assert read_dates(["01/02/2024"], "day", "text") is None
-    assert read_dates(["2024-01-31"], "day", "%d.%m.%Y") is None
+    assert read_dates(["Bonn"], "city", "%d.%m.%Y") is None
+
+
+def test_a_format_that_is_named_leaves_dates_that_cannot_be_mistaken():
+    assert read_dates(["2024-01-31"], "day", "%d.%m.%Y").days == [datetime(2024, 1, 31)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "date_format", "odd"),
+    [
+        (["31.01.2024", "1.2.2024"], "%d/%m/%Y", "'31.01.2024'"),
+        (["31.01.2024", "soon"], "%d.%m.%Y", "'soon'"),
+        (["31.01.2024"], "%Q", "'31.01.2024'"),
+        (["31.01.2024"], "%Y%Y", "'31.01.2024'"),
+    ],
+)
+def test_a_format_that_dates_do_not_have_is_refused(texts, date_format, odd):
+    line = f"column 'day' has {odd}, which does not have the format {date_format}: correct"
+    with pytest.raises(FormatError, match=line):
+        read_dates(texts, "day", date_format)
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (["1.1.2024", "2.1.2024", "31.2.2024"], "3 of 3 labels look .*'31.2.2024' is no date: all"),
+        (["1.1.2024", "2.1.2024", "3.1.2024", "?"], "3 of 4 labels look .*'[?]' is no date: all"),
+        (["1.1.2024", "2024-01-02", "3.1.2024"], "and the dates are not written alike: all stay"),
+    ],
+)
+def test_what_keeps_labels_from_being_dates_is_named(texts, line):
+    assert read_dates(texts, "day") is None
+    assert re.search(line, nearly_dates(texts, "day"))
+
+
+@pytest.mark.parametrize("texts", [["a", "b", "2024-01-31"], ["2024-01-31", "b"], ["a"], []])
+def test_labels_of_which_few_look_like_dates_are_texts_without_a_word(texts):
+    assert nearly_dates(texts, "day") is None
 
 
 @pytest.mark.parametrize("texts", [["a", "2024-01-31"], ["2024-13-45"], ["1.5"], [], ["1.2.3"]])

@@ -47,6 +47,19 @@ def test_dates_are_days_or_moments():
     assert (moments[1] - moments[0]) == np.timedelta64(250, "ms")
 
 
+def test_a_format_that_is_named_tells_dates_from_numbers():
+    assert labels("20240131", "20240201").values.tolist() == [20240131, 20240201]
+    days = labels("20240131", "20240201", date_format="%Y%m%d").values
+    assert days.astype("datetime64[D]").astype(str).tolist() == ["2024-01-31", "2024-02-01"]
+    assert labels("250", "260", date_format="%Y%m%d").values.tolist() == [250, 260]
+
+
+def test_one_label_that_is_no_date_is_named():
+    found = labels("1.1.2024", "2.1.2024", "3.1.2024", "tomorrow")
+    assert found.values.tolist() == ["1.1.2024", "2.1.2024", "3.1.2024", "tomorrow"]
+    assert "3 of 4 labels look like dates, but 'tomorrow' is no date" in found.notes[0]
+
+
 def test_a_decimal_sign_of_the_file_applies_where_the_column_shows_none():
     assert labels("1.234", "2", decimal=",").values.tolist() == [1234, 2]
     assert labels("1.234", "2.5", decimal=",").values.tolist() == [1.234, 2.5]

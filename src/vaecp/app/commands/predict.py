@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from vaecp.app.commands.options import (
     refuse_overwriting,
 )
 from vaecp.app.commands.printing import as_json, print_notes, print_summary, text_of, working
-from vaecp.app.commands.reading import Text
+from vaecp.app.commands.reading import Missing, Text
 
 PREDICT = """Examples:
 
@@ -43,8 +44,9 @@ def predict(
     printing: Printing,
     given: Annotated[
         Path | None,
-        typer.Option(help="Table of measured entries of new labels, which are folded in first."),
+        typer.Option(help="Table of measured entries of new labels, from which they are learned."),
     ] = None,
+    missing: Missing = None,
     coverage: Coverage = 0.9,
     batch: Annotated[
         bool,
@@ -57,8 +59,9 @@ def predict(
 ) -> None:
     """Predict the entries that QUERIES lists: its rows, with mean, std, low and high."""
     check_coverage(coverage)
+    entries = _Given(given, text.options() | ({"missing": missing} if missing else {}))
     if batch:
-        _in_batches(model, queries, output, given, coverage, printing)
+        _in_batches(model, queries, output, entries, coverage, printing)
         return
     from vaecp.formats import check_writable, read_table
 
@@ -67,34 +70,49 @@ def predict(
         refuse_overwriting(source, output)
     options = text.options()
     table = read_table(queries, **options)
-    from vaecp.app.queries import answer, entries_of
+    from vaecp.app.queries import answer
     from vaecp.formats import write_answers
     from vaecp.outcomes.store import load
 
-    print_notes(table.notes, printing)
     summary: dict[str, Any] = {"output": output, "predicted": len(table.frame)}
     with working(f"Predicting {len(table.frame):,} entries", printing):
-        asked = load(model)
-        if given is not None:
-            asked = asked.fold_in(*entries_of(asked, given, options))
-            summary["rows_folded_in"] = sum(int(rows.sum()) for rows in asked.folded_rows_)
-        found, n_unseen = answer(asked, table, str(queries), coverage, options.get("date_format"))
-        write_answers(table, found, output)
-    summary["with_unseen_labels"] = n_unseen
-    _tell(model, queries, summary, coverage, table.notes, printing)
+        asked, notes = entries.known_to(load(model), summary)
+        found = answer(asked, table, str(queries), coverage, options.get("date_format"))
+        write_answers(table, found.columns, output)
+    summary["with_unseen_labels"] = found.n_unseen
+    notes = [*table.notes, *notes, *([found.note] if found.note else [])]
+    _tell(model, queries, summary, coverage, notes, printing)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Measured entries of new labels, and how their table is read."""
+
+    path: Path | None
+    options: dict[str, Any]
+
+    def known_to(self, model: Any, summary: dict[str, Any]) -> tuple[Any, Sequence[str]]:
+        """Return the model that knows them, and what was decided when they were read."""
+        if self.path is None:
+            return model, ()
+        from vaecp.app.queries import entries_of
+
+        found = entries_of(model, self.path, self.options)
+        model = model.fold_in(found.labels, found.values)
+        summary["rows_folded_in"] = sum(int(rows.sum()) for rows in model.folded_rows_)
+        return model, found.notes
 
 
 def _in_batches(
     model: Path,
     queries: Path,
     output: Path,
-    given: Path | None,
+    entries: _Given,
     coverage: float,
     printing: Printing,
 ) -> None:
     """Answer Parquet files by Parquet files, in memory that does not grow with them."""
     from vaecp.app.batches import Answers
-    from vaecp.app.queries import entries_of
     from vaecp.errors import FormatError
     from vaecp.outcomes.store import load
 
@@ -102,15 +120,12 @@ def _in_batches(
         raise FormatError(f"{output}: is no folder, which --batch writes into: name a folder.")
     summary: dict[str, Any] = {"output": output}
     with working(f"Predicting {queries}", printing):
-        asked = load(model)
-        if given is not None:
-            asked = asked.fold_in(*entries_of(asked, given, {}))
-            summary["rows_folded_in"] = sum(int(rows.sum()) for rows in asked.folded_rows_)
+        asked, notes = entries.known_to(load(model), summary)
         answers = Answers(asked, queries, output, coverage)
         answers.write()
     summary["predicted"] = answers.n_predicted
     summary["with_unseen_labels"] = answers.n_unseen
-    _tell(model, queries, summary, coverage, (), printing)
+    _tell(model, queries, summary, coverage, notes, printing)
 
 
 def _tell(
@@ -125,6 +140,7 @@ def _tell(
         whole = {"model": model, "queries": queries, **summary}
         as_json({**whole, "coverage": coverage, "notes": notes})
     elif not printing.quiet:
+        print_notes(notes, printing)
         print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})
 
 
@@ -140,6 +156,7 @@ def update(
     more: Annotated[Path, typer.Argument(metavar="MORE", help="Table of further entries.")],
     text: Text,
     printing: Printing,
+    missing: Missing = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Model file to write: MODEL itself by default."),
@@ -170,16 +187,18 @@ def update(
                 f"{model}: is a {type(found).__name__} model, which is not updated: use VAECP, or fit "
                 "again to all entries."
             )
-        labels, values = entries_of(found, more, text.options())
-        learn(labels, values, forget)
+        options = text.options() | ({"missing": missing} if missing else {})
+        entries = entries_of(found, more, options)
+        learn(entries.labels, entries.values, forget)
         save(found, target)
     summary = {
         "output": target,
-        "entries": len(values),
+        "entries": len(entries.values),
         "new_rows": sum(found.shape_) - sum(before),
         "size": found.shape_,
     }
     if printing.as_json:
-        as_json({"model": model, "more": more, **summary, "forget": forget})
+        as_json({"model": model, "more": more, **summary, "forget": forget, "notes": entries.notes})
     elif not printing.quiet:
+        print_notes(entries.notes, printing)
         print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})

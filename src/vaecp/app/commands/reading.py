@@ -85,6 +85,14 @@ class Text:
         }
 
 
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A value that means missing, such as -999. May be repeated.", rich_help_panel=READING
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Reading:
     """What in INPUT is what."""
@@ -119,13 +127,7 @@ class Reading:
             rich_help_panel=READING,
         ),
     ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A value that means missing, such as -999. May be repeated.",
-            rich_help_panel=READING,
-        ),
-    ] = None
+    missing: Missing = None
     absent: Annotated[
         Absent,
         typer.Option(help="What it means that an entry is not listed.", rich_help_panel=READING),

@@ -16,6 +16,8 @@ _ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}{_TIME}\s*(?:Z|[+-]\d{{2}
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _DAY_OR_MONTH = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
 _NAMED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y")
+FEWEST = 3
+"""Fewer labels that look like dates may do so by chance."""
 _LETTERS = re.compile(r"(\d{1,2}[ .-]+)?[A-Za-z]{3,9}[ .,-]+(\d{1,2}[ .,-]+)?\d{4}")
 
 
@@ -38,7 +40,7 @@ def read_dates(texts: Sequence[str], name: str, date_format: str | None = None) 
     if not texts or date_format == TEXT:
         return None
     if date_format is not None:
-        return _as_told(texts, date_format)
+        return _named_format(texts, name, date_format)
     if all(_ISO.fullmatch(text) for text in texts):
         return _iso(texts)
     if all(_MONTH.fullmatch(text) for text in texts):
@@ -50,6 +52,27 @@ def read_dates(texts: Sequence[str], name: str, date_format: str | None = None) 
     return None
 
 
+def nearly_dates(texts: Sequence[str], name: str) -> str | None:
+    """Say which label keeps a column from being dates, where at least half of the others are."""
+    alone = [text for text in texts if is_date(text)]
+    if len(alone) < max(FEWEST, 0.5 * len(texts)):
+        return None
+    odd = next((text for text in texts if not _is_possible(text)), None)
+    reason = "and the dates are not written alike" if odd is None else f"but {odd!r} is no date"
+    return (
+        f"{name!r}: {len(alone)} of {len(texts)} labels look like dates, {reason}: all stay text, "
+        "without order or distance. Correct that, or pass --date-format text if it is meant."
+    )
+
+
+def _is_possible(text: str) -> bool:
+    """Whether a text is a date of the calendar, however day and month are ordered."""
+    try:
+        return read_dates([text], "") is not None
+    except FormatError:
+        return True
+
+
 def is_date(text: str) -> bool:
     """Whether a text looks like a date."""
     text = text.strip()
@@ -57,10 +80,28 @@ def is_date(text: str) -> bool:
     return any(pattern.fullmatch(text) for pattern in patterns)
 
 
-def _as_told(texts: Sequence[str], date_format: str) -> Dates | None:
+def _named_format(texts: Sequence[str], name: str, date_format: str) -> Dates | None:
+    """Read a column in the format that a person named, None where it holds no dates at all."""
+    dates = in_format(texts, date_format)
+    if dates is None and all(_ISO.fullmatch(text) for text in texts):
+        dates = _iso(texts)  # another column, which cannot be mistaken
+    if dates is not None:
+        return dates
+    others = [text for text in texts if in_format([text], date_format) is None]
+    if len(others) < len(texts) or all(map(is_date, texts)):
+        raise FormatError(
+            f"column {name!r} has {others[0]!r}, which does not have the format {date_format}: "
+            "correct the date, or --date-format (31.01.2024 has %d.%m.%Y); --date-format "
+            f"{TEXT} keeps the texts."
+        )
+    return None
+
+
+def in_format(texts: Sequence[str], date_format: str) -> Dates | None:
+    """Return texts as dates where all are of a format, else None."""
     try:
         return Dates([_naive(datetime.strptime(text, date_format)) for text in texts])
-    except ValueError:
+    except (ValueError, re.error):  # a directive that stands twice is an error of `re`
         return None
 
 
@@ -123,7 +164,7 @@ def _ordered(texts: Sequence[str], name: str) -> Dates | None:
 
 def _with_times(texts: Sequence[str], date_format: str, name: str) -> Dates | None:
     for time in ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f"):
-        dates = _as_told([re.sub(r"[T ]\s*", " ", text) for text in texts], date_format + time)
+        dates = in_format([re.sub(r"[T ]\s*", " ", text) for text in texts], date_format + time)
         if dates is not None:
             shown = dates.days[0]
             return Dates(dates.days, f"{name!r}: {texts[0]} is read as {shown.day} {shown:%B %Y}.")
@@ -133,4 +174,4 @@ def _with_times(texts: Sequence[str], date_format: str, name: str) -> Dates | No
 def _named(texts: Sequence[str]) -> Dates | None:
     """Read months that are written in English letters."""
     plain = [re.sub(r"[ .,-]+", " ", text) for text in texts]
-    return next((dates for each in _NAMED if (dates := _as_told(plain, each))), None)
+    return next((dates for each in _NAMED if (dates := in_format(plain, each))), None)

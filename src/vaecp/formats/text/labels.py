@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from vaecp.formats.text.dates import read_dates
+from vaecp.formats.text.dates import Dates, in_format, nearly_dates, read_dates
 from vaecp.formats.text.written import decimal_sign, taken_apart
 
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)")
@@ -81,16 +81,22 @@ def typed(
     >>> typed(["007", "10"], "code")[0]
     array(['007', '10'], dtype=object)
     """
-    as_text = np.array(texts, dtype=object)
     numbers = _numbers(texts, decimal)
     if numbers is not None:
-        return numbers, None
+        # Only a format that is named tells a date such as 20240131 from a number.
+        dates = in_format(texts, date_format) if date_format else None
+        return (numbers, None) if dates is None else (_days(dates), None)
     dates = read_dates(texts, name, date_format)
     if dates is None:
-        return as_text, None
+        note = nearly_dates(texts, name) if date_format is None else None
+        return np.array(texts, dtype=object), note
+    return _days(dates), dates.note
+
+
+def _days(dates: Dates) -> np.ndarray:
     days = np.array(dates.days, dtype="datetime64[us]")
     whole = all(day == day.replace(microsecond=0) for day in dates.days)
-    return days.astype("datetime64[s]") if whole else days, dates.note
+    return days.astype("datetime64[s]") if whole else days
 
 
 def tidied(text: str) -> str:

@@ -159,9 +159,8 @@ def _read(texts: list[str], name: str, where: Place, signs: Signs) -> Column:
     column = _plain(texts, name, signs)
     if column is not None:
         return column
-    if all(text.lower() in BOOLEANS for text in texts):
-        values = np.array([BOOLEANS[text.lower()] for text in texts])
-        return Column(values, notes=(f"{name!r} holds TRUE and FALSE, read as 1 and 0.",))
+    if any(text.lower() in BOOLEANS for text in texts):
+        return _answers(texts, name, where)
     numbers = []
     for position, text in enumerate(texts):
         number = taken_apart(text)
@@ -174,6 +173,23 @@ def _read(texts: list[str], name: str, where: Place, signs: Signs) -> Column:
     shown = pair[0] if any(number.signs for number in numbers) else None
     notes = _notes(numbers, name, pair)
     return Column(values, shown, numbers[0].before, numbers[0].after, notes)
+
+
+def _answers(texts: list[str], name: str, where: Place) -> Column:
+    """Read yes and no, TRUE and FALSE as 1 and 0."""
+    known = [text.lower() in BOOLEANS for text in texts]
+    if not all(known):
+        answer, other = known.index(True), known.index(False)
+        raise FormatError(
+            f"column {name!r} has {texts[answer]!r} in {where(answer)} and {texts[other]!r} in "
+            f"{where(other)}: write all values as yes or no, or all as numbers; if "
+            f"{texts[other]!r} means unknown, pass --missing '{texts[other]}' "
+            f"(missing=[{texts[other]!r}])."
+        )
+    values = np.array([BOOLEANS[text.lower()] for text in texts])
+    shown = dict(zip(values, texts, strict=True))
+    read = ", and ".join(f"{text} is read as {value:.0f}" for value, text in sorted(shown.items()))
+    return Column(values, notes=(f"{name!r}: {read}.",))
 
 
 def _plain(texts: list[str], name: str, signs: Signs) -> Column | None:

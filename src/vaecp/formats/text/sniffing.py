@@ -18,7 +18,7 @@ from typing import Any
 from vaecp.errors import FormatError
 from vaecp.formats.text.dates import is_date
 from vaecp.formats.text.decoding import first_text
-from vaecp.formats.text.written import GAPS, is_number, is_value, taken_apart
+from vaecp.formats.text.written import GAPS, is_no_name, is_number, is_value, taken_apart
 
 SAMPLE = 262_144
 """Characters from which the layout is told."""
@@ -181,7 +181,7 @@ def has_header(table: Sequence[Row], wide: bool = False) -> bool:
             f"line {table[0].line} ({_short(', '.join(first))}) may hold names or data: pass "
             "--header or --no-header (header=True or header=False)."
         )
-    return not (filled and all(is_value(cell) for cell in filled) and below)
+    return not (filled and all(is_no_name(cell) for cell in filled) and below)
 
 
 def _matrix(row: Row) -> FormatError:
@@ -272,7 +272,7 @@ def _n_filled(row: Row) -> int:
 def _names_columns(rows: Sequence[Row]) -> bool:
     """Whether the first of two rows has a text where the second has a value."""
     return len(rows) == 2 and any(
-        is_value(below) and not is_value(above) and above.strip().lower() not in GAPS
+        is_value(below) and not is_no_name(above) and above.strip().lower() not in GAPS
         for above, below in zip(rows[0].cells, rows[1].cells, strict=False)
     )
 

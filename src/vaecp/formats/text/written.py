@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 GAPS = frozenset({"", "na", "n/a", "#n/a", "#na", "<na>", "nan", "null", "none"})
 """What an unknown value is written as, in lower case."""
-BOOLEANS = {"true": 1.0, "false": 0.0}
+YES = ("true", "yes", "y", "ja", "wahr", "oui", "vrai", "sí", "si", "verdadero", "sim")
+NO = ("false", "no", "n", "nein", "falsch", "non", "faux", "falso", "não", "nee", "nej")
+BOOLEANS: dict[str, float] = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+"""Answers, in lower case, and the numbers that they are read as."""
 
 Pair = tuple[str, str]
 PAIRS: dict[Pair, re.Pattern[str]] = {
@@ -121,3 +124,8 @@ def is_number(text: str) -> bool:
 def is_value(text: str) -> bool:
     """Whether a text is a measured value."""
     return text.strip().lower() in BOOLEANS or taken_apart(text) is not None
+
+
+def is_no_name(text: str) -> bool:
+    """Whether a text is a value that no column is called by: y is an answer, and a name too."""
+    return is_value(text) and text.strip().lower() not in ("y", "n")
