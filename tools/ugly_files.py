@@ -124,6 +124,11 @@ def refused() -> dict[str, str | bytes]:
             ("city", "note", "day", "price"),
         ),
         "wide-dates": text(wide, ("city", "2024-01-31", "2024-02-01")),
+        "wide-months": text(wide, ("city", "Jan", "Feb")),
+        "wide-sums": text(
+            [(*row, "9") for row in wide], ("city", "2024-01-31", "2024-02-01", "Total")
+        ),
+        "sum-below": text([*ROWS, ("Sum", "", "1330.25")]),
         "wide-units": text([(*row, "7") for row in wide], ("city", "250 nm", "260 nm", "270 nm")),
         "wide-numbers": text(wide, ("city", "250", "260")),
         "matrix": "1234.5,0.5,7\n2.5,93.25,6\n",

@@ -115,3 +115,11 @@ def test_a_mode_that_only_describes_another_one_is_noticed():
     assert "Every label of 'well' has only one label of 'content'" in hint
     crossed = Observations.from_array(np.arange(24.0).reshape(2, 3, 4))
     assert hints_about(crossed) == []
+
+
+def test_a_mode_whose_labels_each_have_one_entry_is_named():
+    indices = np.array([[row, row % 2, row % 3] for row in range(6)])
+    names = ("visit", "shop", "day")
+    (hint,) = hints_about(Observations(indices, np.arange(6.0), (6, 2, 3), names))
+    assert "Every entry has its own label of 'visit'" in hint
+    assert "--wide NAME --modes visit" in hint

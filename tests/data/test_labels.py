@@ -99,7 +99,9 @@ def test_labels_that_cannot_be_hashed_are_refused():
     ],
 )
 def test_a_missing_label_is_refused_with_its_row(column):
-    with pytest.raises(ObservationError, match=r"mode 'm' in row 1 is .*fill it in or drop"):
+    with pytest.raises(
+        ObservationError, match=r"mode 'm' in row 1 is .*fill it in, or delete the row"
+    ):
         encode(column, "m")
 
 

@@ -9,7 +9,7 @@ import pytest
 import ugly_files
 from ugly_files import FOLDER, NAMES, ROWS
 
-from vaecp.errors import FormatError
+from vaecp.errors import FormatError, ObservationError
 from vaecp.formats import open_file, read
 
 DAYS = np.array(["2024-01-31", "2024-02-01"], dtype="datetime64[s]")
@@ -114,6 +114,17 @@ REFUSED = {
         [2.5, 93.25, 1234.5],
     ),
     "wide-dates": ("are called by dates.*--wide date", {"wide": "day"}, [2.5, 93.25, 1234.5]),
+    "wide-months": ("are called by dates.*--wide date", {"wide": "month"}, [2.5, 93.25, 1234.5]),
+    "wide-sums": (
+        "called by dates.*--wide date",
+        {"wide": "day", "modes": ["city"]},
+        [2.5, 93.25, 1234.5],
+    ),
+    "sum-below": (
+        "mode 'day' in line 6 is missing .*delete the row .a row of sums",
+        {},
+        None,
+    ),
     "wide-units": (
         "'250 nm', '260 nm', '270 nm' ... are called by numbers with a unit.*--wide time",
         {"wide": "nm"},
@@ -139,7 +150,7 @@ REFUSED = {
 )
 def test_what_cannot_be_told_is_refused_with_the_option_that_tells(name, line, options, values):
     path = FOLDER / f"{name}.csv"
-    with pytest.raises(FormatError, match=line) as caught:
+    with pytest.raises((FormatError, ObservationError), match=line) as caught:
         read(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -160,6 +171,14 @@ def test_the_rows_are_kept_as_they_stood(name):
     assert len(listing.rows) == len(ROWS)
     assert listing.n_gaps == 1
     assert np.isnan(listing.values[:, 0]).tolist() == [False, True, False, False]
+
+
+def test_a_column_after_the_values_of_a_wide_table_is_asked_about_and_left_out():
+    path = FOLDER / "wide-sums.csv"
+    with pytest.raises(FormatError, match=r"'Total' stands after .*or sums: .*--modes city\)"):
+        read(path, wide="day")
+    notes = read(path, wide="day", modes=["city"]).notes
+    assert notes == ("Left out the columns 'Total', whose names are no numbers or dates.",)
 
 
 # ---- spreadsheets ----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections import defaultdict
 
@@ -18,6 +19,8 @@ FEWEST = 3
 FEWEST_OF_TWO = 10
 """Fewer numbers may be two by chance."""
 CODES = (-9999.0, -999.0, -99.0, -1.0, 99.0, 999.0, 9999.0, 99999.0, 1e20)
+FEWEST_OWN = 4
+"""Fewer entries may have labels of their own by chance."""
 MOST_LABELS = 100_000
 MOST_ENTRIES = 20_000_000
 FEWEST_BESIDE = 10
@@ -40,7 +43,7 @@ def hints_about(observations: Observations) -> list[str]:
     ]
     for name, labels in zip(observations.mode_names, observations.labels, strict=True):
         found.append(_alike_hint(labels, name))
-    found.append(_describing_hint(observations))
+    found.append(_describing_hint(observations) or _own_labels_hint(observations))
     return [hint for hint in found if hint is not None]
 
 
@@ -135,6 +138,19 @@ def _describing_hint(observations: Observations) -> str | None:
                     f"{names[mode]!r} only describes {names[other]!r}, name the other label columns "
                     "with --modes; else most of the tensor is gaps."
                 )
+    return None
+
+
+def _own_labels_hint(observations: Observations) -> str | None:
+    """Find a mode of which every entry has a label of its own."""
+    n_entries = len(observations.known)
+    for name, size in zip(observations.mode_names, observations.shape, strict=True):
+        if size == n_entries >= FEWEST_OWN and observations.n_modes > 2:
+            return (
+                f"Every entry has its own label of {name!r}, so no entry tells anything about "
+                f"another: if {name!r} only numbers the rows, name the label columns with --modes; "
+                f"if values stand in several columns, pass --wide NAME --modes {shlex.quote(name)}."
+            )
     return None
 
 

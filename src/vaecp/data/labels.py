@@ -170,9 +170,8 @@ def _checked(column: np.ndarray, name: str, place: Place = row_number) -> np.nda
         if bad.any():
             row = int(np.argmax(bad))
             raise ObservationError(
-                f"Input X contains NaN or infinity: the label of mode {name!r} in {place(row)} is "
-                f"{column[row]}; every entry needs a label in every mode, so fill it in or drop "
-                "the row."
+                f"the label of mode {name!r} in {place(row)} is {column[row]}, but labels cannot be "
+                "NaN or infinity: fill it in, or delete the row."
             )
     if column.dtype.kind == "M" and np.isnat(column).any():
         raise _missing(name, place(int(np.argmax(np.isnat(column)))))
@@ -209,6 +208,6 @@ def _tightened(column: np.ndarray, name: str, place: Place) -> np.ndarray:
 
 def _missing(name: str, place: str) -> ObservationError:
     return ObservationError(
-        f"Input X contains NaN: the label of mode {name!r} in {place} is missing; every entry "
-        "needs a label in every mode, so fill it in or drop the row."
+        f"the label of mode {name!r} in {place} is missing (empty or NaN), but every entry needs a "
+        "label in every mode: fill it in, or delete the row (a row of sums, for example)."
     )

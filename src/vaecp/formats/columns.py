@@ -12,6 +12,7 @@ from vaecp.errors import FormatError
 from vaecp.formats.common import Request
 from vaecp.formats.raw import RawTable
 from vaecp.formats.text.dates import is_date
+from vaecp.formats.text.labels import FEWEST_WITH_UNIT
 from vaecp.formats.text.numbers import gaps_among
 from vaecp.formats.text.sniffing import SEPARATORS
 from vaecp.formats.text.units import without_units
@@ -20,7 +21,6 @@ from vaecp.formats.text.written import is_number, is_value, taken_apart
 FIRST = "row"
 """What a first column of labels without a name is called."""
 
-FEWEST_WITH_UNIT = 3
 MOST_NAMES = 20
 """How many columns a message names."""
 
@@ -142,11 +142,12 @@ def _refuse_remarks(frame: pd.DataFrame, modes: Sequence[str]) -> None:
     if len(others) in (len(modes), 0, 1):
         return
     remarks = next(name for name in modes if name not in others)
+    wide = f", or pass --wide NAME --modes {modes[0]} if the other columns hold values"
     empty = (frame[remarks].str.strip() == "").to_numpy()
     raise FormatError(
         f"column {remarks!r} is empty in {frame.index.name} {frame.index[int(empty.argmax())]}, so it "
         f"cannot hold the labels of a mode: name those that do (--modes {','.join(others)}), or fill "
-        "it in."
+        f"it in{wide if _has_values(frame[remarks], Request(), all) else ''}."
     )
 
 
@@ -233,7 +234,13 @@ def _wide(frame: pd.DataFrame, names: Sequence[str], request: Request, notes: li
     name, value = str(request.wide), request.value or "value"
     labels = quantities([each for each in names if each not in (request.modes or ())])
     modes = request.modes or tuple(each for each in names if each not in labels)
-    header = tuple(each for each in names if each not in modes)
+    _refuse_late_labels(names, labels, request)
+    header = tuple(labels) or tuple(each for each in names if each not in modes)
+    if others := [each for each in names if each not in (*modes, *header)]:
+        notes = [
+            *notes,
+            f"Left out the columns {named(others)}, whose names are no numbers or dates.",
+        ]
     if not header or name in (*modes, value) or value in modes:
         raise FormatError(
             f"wide is {name!r}, but the columns {named(names)} leave "
@@ -247,6 +254,20 @@ def _wide(frame: pd.DataFrame, names: Sequence[str], request: Request, notes: li
         notes = [*notes, f"{name!r}: the column {shown!r} is read as {labels[shown]}."]
     labelled = tuple(labels.get(each, each) for each in header)
     return Columns(frame, modes, header, value, name, tuple(notes), header_labels=labelled)
+
+
+def _refuse_late_labels(names: Sequence[str], labels: dict[str, str], request: Request) -> None:
+    """A column after those of values may hold labels, or sums, which a person has to say."""
+    if request.modes is not None or not labels:
+        return
+    first = names.index(next(iter(labels)))
+    late = [name for name in names[first:] if name not in labels]
+    if late:
+        raise FormatError(
+            f"the column {late[0]!r} stands after columns of values, and may hold labels or sums: "
+            f"name the label columns (--modes {','.join(names[:first]) or late[0]}), and others are "
+            "left out."
+        )
 
 
 def _value_column(
@@ -265,10 +286,11 @@ def _value_column(
     if others and others[-1] == names[-2] and texts.nunique() == 1:
         note = f"{last!r} holds {texts.iloc[0]!r} in every row, so {others[-1]!r} holds the values."
         return others[-1], [last], [note]
-    place = f"{frame.index.name} {frame.index[0]}"
+    row = int((texts != "").to_numpy().argmax())
+    place = f"{frame.index.name} {frame.index[row]}"
     advice = f", such as --value {others[-1]}" if others else ""
     raise FormatError(
-        f"the last column {last!r} has {texts.iloc[0]!r} in {place}, but values must be numbers: "
+        f"the last column {last!r} has {texts.iloc[row]!r} in {place}, but values must be numbers: "
         f"name the column of values with --value{advice}; write classes as numbers in their order, "
         "such as 1, 2, 3."
     )

@@ -37,6 +37,11 @@ def test_dates_that_can_be_read_in_one_way_come_back(days, form):
         (["2024-01", "2024-02"], datetime(2024, 2, 1)),
         (["2024-02-01 05:06:07.5", "2024-02-01T05:06:07+0100"], datetime(2024, 2, 1, 4, 6, 7)),
         (["Jan 2024", "Feb 2024"], datetime(2024, 2, 1)),
+        (["2023 Q4", "2024-Q1"], datetime(2024, 1, 1)),
+        (["Q4 2023", "Q3/2024"], datetime(2024, 7, 1)),
+        (["7:30", "18:05"], datetime(1900, 1, 1, 18, 5)),
+        (["07:30:00", "18:05:09"], datetime(1900, 1, 1, 18, 5, 9)),
+        (["Jan", "December"], datetime(1900, 12, 1)),
     ],
 )
 def test_the_whole_column_tells_how_dates_are_written(texts, expected):
@@ -99,7 +104,9 @@ def test_labels_of_which_few_look_like_dates_are_texts_without_a_word(texts):
     assert nearly_dates(texts, "day") is None
 
 
-@pytest.mark.parametrize("texts", [["a", "2024-01-31"], ["2024-13-45"], ["1.5"], [], ["1.2.3"]])
+@pytest.mark.parametrize(
+    "texts", [["a", "2024-01-31"], ["2024-13-45"], ["1.5"], [], ["1.2.3"], ["36:00"], ["may be"]]
+)
 def test_what_is_no_date_is_left_alone(texts):
     assert read_dates(texts, "day") is None
 

@@ -60,6 +60,13 @@ def test_one_label_that_is_no_date_is_named():
     assert "3 of 4 labels look like dates, but 'tomorrow' is no date" in found.notes[0]
 
 
+def test_numbers_with_a_unit_stay_texts_and_a_note_says_so():
+    found = labels("10 min", "20 min", "30 min")
+    assert found.values.tolist() == ["10 min", "20 min", "30 min"]
+    assert "labels such as '10 min' stay text, without order" in found.notes[0]
+    assert labels("S1", "S2", "S3").notes == labels("10 min", "20 h", "9 s").notes == ()
+
+
 def test_a_decimal_sign_of_the_file_applies_where_the_column_shows_none():
     assert labels("1.234", "2", decimal=",").values.tolist() == [1234, 2]
     assert labels("1.234", "2.5", decimal=",").values.tolist() == [1.234, 2.5]

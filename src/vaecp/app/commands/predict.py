@@ -81,7 +81,7 @@ def predict(
         write_answers(table, found.columns, output)
     summary["with_unseen_labels"] = found.n_unseen
     notes = [*table.notes, *notes, *([found.note] if found.note else [])]
-    _tell(model, queries, summary, coverage, notes, printing)
+    _tell(model, queries, summary, coverage, list(dict.fromkeys(notes)), printing)
 
 
 @dataclass(frozen=True)

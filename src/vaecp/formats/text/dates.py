@@ -14,7 +14,13 @@ TEXT = "text"
 _TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"
 _ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}{_TIME}\s*(?:Z|[+-]\d{{2}}:?\d{{2}})?")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?")
+_QUARTER = re.compile(r"\d{4}[ -]?Q[1-4]|Q[1-4][ /-]?\d{4}")
 _DAY_OR_MONTH = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
 _NAMED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y")
 FEWEST = 3
 """Fewer labels that look like dates may do so by chance."""
@@ -45,6 +51,12 @@ def read_dates(texts: Sequence[str], name: str, date_format: str | None = None) 
         return _iso(texts)
     if all(_MONTH.fullmatch(text) for text in texts):
         return Dates([datetime.strptime(text, "%Y-%m") for text in texts])
+    if all(_CLOCK.fullmatch(text) for text in texts):
+        return _clock(texts, name)
+    if all(_month_of(text) for text in texts):
+        return _months(texts, name)
+    if all(_QUARTER.fullmatch(text) for text in texts):
+        return _quarters(texts, name)
     if all(_DAY_OR_MONTH.fullmatch(text) for text in texts):
         return _ordered(texts, name)
     if all(_LETTERS.fullmatch(text) for text in texts):
@@ -76,8 +88,8 @@ def _is_possible(text: str) -> bool:
 def is_date(text: str) -> bool:
     """Whether a text looks like a date."""
     text = text.strip()
-    patterns = (_ISO, _MONTH, _DAY_OR_MONTH, _LETTERS)
-    return any(pattern.fullmatch(text) for pattern in patterns)
+    patterns = (_ISO, _MONTH, _CLOCK, _QUARTER, _DAY_OR_MONTH, _LETTERS)
+    return bool(_month_of(text)) or any(pattern.fullmatch(text) for pattern in patterns)
 
 
 def _named_format(texts: Sequence[str], name: str, date_format: str) -> Dates | None:
@@ -118,6 +130,33 @@ def _iso(texts: Sequence[str]) -> Dates | None:
         zones |= day.tzinfo is not None
         days.append(_naive(day))
     return Dates(days, "Times with a time zone were converted to UTC." if zones else None)
+
+
+def _clock(texts: Sequence[str], name: str) -> Dates:
+    """Read times of day, as moments of one day."""
+    times = [
+        datetime.strptime(text, "%H:%M:%S" if text.count(":") == 2 else "%H:%M") for text in texts
+    ]
+    return Dates(times, f"{name!r}: {texts[0]} is read as a time of day.")
+
+
+def _months(texts: Sequence[str], name: str) -> Dates:
+    """Read names of months, as first days of them in one year."""
+    days = [datetime(1900, _month_of(text), 1) for text in texts]
+    return Dates(days, f"{name!r}: {texts[0]} is read as a month of the year.")
+
+
+def _month_of(text: str) -> int:
+    """Return which month an English name is, from 1; 0 for another text."""
+    plain = text.strip(" .").lower()
+    return next((n for n, month in enumerate(_MONTHS, 1) if plain in (month, month[:3])), 0)
+
+
+def _quarters(texts: Sequence[str], name: str) -> Dates:
+    """Read quarters of a year as their first days."""
+    parts = [sorted(re.findall(r"\d+", text), key=len) for text in texts]
+    days = [datetime(int(year), 3 * int(quarter) - 2, 1) for quarter, year in parts]
+    return Dates(days, f"{name!r}: {texts[0]} is read as {days[0]:%B %Y}.")
 
 
 def _strict(text: str) -> str:

@@ -13,6 +13,8 @@ import pandas as pd
 from vaecp.formats.text.dates import Dates, in_format, nearly_dates, read_dates
 from vaecp.formats.text.written import decimal_sign, taken_apart
 
+FEWEST_WITH_UNIT = 3
+"""Fewer numbers may have the same unit by chance."""
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)")
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -88,7 +90,9 @@ def typed(
         return (numbers, None) if dates is None else (_days(dates), None)
     dates = read_dates(texts, name, date_format)
     if dates is None:
-        note = nearly_dates(texts, name) if date_format is None else None
+        note = (
+            (nearly_dates(texts, name) or _unit_note(texts, name)) if date_format is None else None
+        )
         return np.array(texts, dtype=object), note
     return _days(dates), dates.note
 
@@ -97,6 +101,18 @@ def _days(dates: Dates) -> np.ndarray:
     days = np.array(dates.days, dtype="datetime64[us]")
     whole = all(day == day.replace(microsecond=0) for day in dates.days)
     return days.astype("datetime64[s]") if whole else days
+
+
+def _unit_note(texts: Sequence[str], name: str) -> str | None:
+    """Say that numbers with a unit are texts, which have no order."""
+    numbers = [taken_apart(text) for text in texts]
+    units = {number.after if number else "" for number in numbers}
+    if len(texts) < FEWEST_WITH_UNIT or len(units) > 1 or "" in units:
+        return None
+    return (
+        f"{name!r}: labels such as {texts[0]!r} stay text, without order or distance: write the "
+        "numbers without their unit if these count."
+    )
 
 
 def tidied(text: str) -> str:
