@@ -215,10 +215,14 @@ def test_the_summary_compares_with_the_mean(model, data, tmp_path):
 @pytest.mark.parametrize(
     ("spread", "outliers", "verdict"),
     [
-        (1.0, 0, "can be believed there"),
-        (0.5, 0, "take its standard deviations as too small"),
-        (2.0, 0, "on the safe side"),
-        (9.0, 200, "but its 50 % intervals held 90 %: its errors are mostly smaller than it says"),
+        (1.0, 0, "are reliable there"),
+        (0.5, 0, "so its standard deviations are too small"),
+        (2.0, 0, "somewhat too large"),
+        (
+            9.0,
+            200,
+            "but its 50 % intervals contained 90 %: its errors are mostly smaller than it says",
+        ),
     ],
 )
 def test_the_intervals_are_judged_by_how_many_hidden_values_they_hold(

@@ -67,7 +67,7 @@ def _compared() -> list[str]:
 Methods = Annotated[
     str | None,
     typer.Option(
-        help=f"Which methods, with commas: {', '.join(_compared())} by default.",
+        help=f"Methods to compare, separated by commas: {', '.join(_compared())} by default.",
         autocompletion=suggestions.methods,
         rich_help_panel=EFFORT,
     ),
@@ -81,8 +81,8 @@ Repeats = Annotated[
 Gaps = Annotated[
     str,
     typer.Option(
-        help="How hidden entries lie: scattered, fibres:MODE, slabs:MODE, blocks:MODE,MODE or "
-        "moved (as the gaps of INPUT, moved). MODE is a name, or a number from 0."
+        help="Pattern of the hidden entries: scattered, fibres:MODE, slabs:MODE, blocks:MODE,MODE or "
+        "moved (the pattern of INPUT's own gaps, in other places). MODE is a name, or a number from 0."
     ),
 ]
 

@@ -45,7 +45,7 @@ def list_all(printing: Printing) -> None:
 @app.command(epilog="Example:\n\n$ vaecp datasets fetch amino")
 @grouped
 def fetch(name: Name, printing: Printing) -> None:
-    """Download the files of a tensor where they are not here yet, and say where they lie."""
+    """Download the files of a tensor, unless they are there already, and print where they are."""
     from vaecp import datasets
 
     info = datasets.info(name)

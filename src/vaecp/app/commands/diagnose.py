@@ -43,11 +43,17 @@ def diagnose(
     text: Text,
     printing: Printing,
     ranks: Annotated[
-        str, typer.Option(help="Numbers of components to try: a range or a list with commas.")
+        str,
+        typer.Option(
+            help="Numbers of components to try: a range such as 1-8, or a list such as 2,3,4."
+        ),
     ] = "1-8",
     components: Annotated[
         int | None,
-        typer.Option(min=1, help="Draw and calibrate with so many: by default what is found."),
+        typer.Option(
+            min=1,
+            help="Number of components to draw and calibrate with; the number found by default.",
+        ),
     ] = None,
     non_negative: Annotated[
         bool, typer.Option("--non-negative", help="Allow no negative loadings (NCP).")

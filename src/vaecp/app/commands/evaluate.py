@@ -28,14 +28,14 @@ def evaluate(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Which tensors, with commas, such as amino,alog: all.",
+            help="Tensors, separated by commas, such as amino,alog; all by default.",
             autocompletion=suggestions.evaluated,
         ),
     ] = None,
     gaps: Annotated[
         str | None,
         typer.Option(
-            help="Which gaps, by how their names begin, with commas: scattered, scattered-20, fibres, "
+            help="Patterns of gaps, by the beginning of their names, separated by commas: scattered, scattered-20, fibres, "
             "fibres:2, slabs, blocks, moved, published. All by default."
         ),
     ] = None,
@@ -52,7 +52,7 @@ def evaluate(
         ),
     ] = False,
 ) -> None:
-    """Hide entries of real tensors in many ways, fill them with VAECP and its rivals, and compare.
+    """Hide entries of real tensors in many ways, fill them with VAECP and other methods, and compare.
 
     The page has RMSE, MAE, NLL, CRPS and what intervals hold for every tensor, kind of gaps and
     method. Finished runs are kept in the output folder (vaecp-gaps), and are not made again. All of

@@ -105,7 +105,10 @@ class Effort:
     ] = None
     ranks: Annotated[
         str | None,
-        typer.Option(help="Ranks to choose from, with commas.", rich_help_panel=EFFORT),
+        typer.Option(
+            help="Ranks to choose from, separated by commas, or a range such as 1-8.",
+            rich_help_panel=EFFORT,
+        ),
     ] = None
     seed: Seed = 0
     jobs: Annotated[
@@ -145,7 +148,7 @@ class Making:
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Which methods, with commas, such as VAECP,CPALS: all.",
+            help="Methods, separated by commas, such as VAECP,CPALS; all by default.",
             autocompletion=suggestions.methods,
         ),
     ] = None

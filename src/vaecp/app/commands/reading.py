@@ -100,7 +100,7 @@ class Reading:
     modes: Annotated[
         str | None,
         typer.Option(
-            help="Label columns, with commas; all but the value column by default.",
+            help="Label columns, separated by commas; all but the value column by default.",
             autocompletion=suggestions.columns,
             rich_help_panel=READING,
         ),
@@ -130,7 +130,10 @@ class Reading:
     missing: Missing = None
     absent: Annotated[
         Absent,
-        typer.Option(help="What it means that an entry is not listed.", rich_help_panel=READING),
+        typer.Option(
+            help="What an entry is that is not listed: unknown (a gap) or zero.",
+            rich_help_panel=READING,
+        ),
     ] = Absent.unknown
     duplicates: Annotated[
         Duplicates,

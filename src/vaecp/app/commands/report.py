@@ -58,7 +58,7 @@ def report(
     coverage: Coverage = 0.9,
     check: Check = True,
 ) -> None:
-    """Write one page about MODEL: how good it is, what it learned, which values to believe.
+    """Write one page about MODEL: how good it is, what it learned, which values to check.
 
     Without --data the page shows what the model alone can tell.
     """

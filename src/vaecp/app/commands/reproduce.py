@@ -33,7 +33,7 @@ def reproduce(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Which tensors, with commas, such as amino,fia: all.",
+            help="Tensors, separated by commas, such as amino,fia; all by default.",
             autocompletion=suggestions.studied,
         ),
     ] = None,
@@ -43,12 +43,12 @@ def reproduce(
     parts: Annotated[
         str | None,
         typer.Option(
-            help="Which parts, with commas: comparison (of all methods), ranks (error of VAECP "
+            help="Parts, separated by commas: comparison (of all methods), ranks (error of VAECP "
             "against rank), readings (of the published recipe). All by default."
         ),
     ] = None,
 ) -> None:
-    """Repeat the paper's experiments: figures, tables, and a page that says what came out.
+    """Repeat the paper's experiments: figures, tables, and a page of results.
 
     All methods on the synthetic tensors (r = 9 to 12), amino, fia and sugar. Finished runs are
     kept in the output folder (vaecp-results), and are not made again.

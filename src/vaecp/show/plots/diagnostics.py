@@ -56,7 +56,7 @@ def plot_influence(
 ) -> Any:
     """Draw the residual of every label of a mode against its leverage.
 
-    Labels far to the right pull at the model; labels high up are not described by it.
+    Labels far to the right have much influence on the model; labels high up are not described by it.
     """
     table = influence(observations, factors, mode)
     leverage, residual = (table[name].to_numpy(float) for name in ("leverage", "residual"))

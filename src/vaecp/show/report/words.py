@@ -1,4 +1,4 @@
-"""The summary in plain words: what was filled, how good it is, and whether to believe it."""
+"""The summary in plain words: what was filled, how good it is, and whether to trust it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_HELD_OUT = 100
 
 @dataclass(frozen=True)
 class Tile:
-    """One number that stands for much, and what it is."""
+    """A key figure and its caption."""
 
     number: str
     words: str
@@ -101,7 +101,7 @@ def _limits(observations: Observations) -> str:
     if observations.limits is None:
         return ""
     return (
-        f" Of {len(observations.limits):,} of these a limit was given (such as <0.5, or a saturated "
+        f" For {len(observations.limits):,} of these a limit was given (such as <0.5, or a saturated "
         "detector): the model learned from it, and the filled values keep to it."
     )
 
@@ -137,25 +137,23 @@ def _honesty(check: HeldOutCheck) -> str:
     n = len(check.held_out)
     share = check.measures[check.name]["coverage_90"]
     low, high = stats.binom.ppf([0.005, 0.995], n, 0.9) / n
-    held = f"Its 90 % intervals held {share_shown(share)} of the hidden values"
+    held = f"Its 90 % intervals contained {share_shown(share)} of the hidden values"
     if n < LEAST_HELD_OUT:
         return f"{held}. With only {n:,} hidden entries, all these numbers are rough."
     if share < min(low, 0.87):
-        return f"{held}: fewer than they should, so take its standard deviations as too small."
+        return f"{held}: fewer than they should, so its standard deviations are too small."
     if share > max(high, 0.93) and isinstance(check.prediction, LatentPrediction):
-        return (
-            f"{held}: of discrete values they hold more than 90 %, because their ends count whole."
-        )
+        return f"{held}: of discrete values they contain more than 90 %, because both ends belong to them."
     if share > max(high, 0.93):
-        return f"{held}: more than they need to, so its standard deviations are on the safe side."
+        return f"{held}: more than they should, so its standard deviations are somewhat too large."
     half = check.measures[check.name]["coverage_50"]
     if abs(half - 0.5) > UNEVEN:
         return (
-            f"{held}, about as they should, but its 50 % intervals held {share_shown(half)}: its "
+            f"{held}, about as they should, but its 50 % intervals contained {share_shown(half)}: its "
             f"errors are {'mostly smaller' if half > 0.5 else 'often larger'} than it says, with "
             f"{'a few large' if half > 0.5 else 'few very large'} ones."
         )
-    return f"{held}, about as they should: its standard deviations can be believed there."
+    return f"{held}, about as they should: its standard deviations are reliable there."
 
 
 def _doubts(observations: Observations, grid: Grid) -> list[str]:
@@ -181,7 +179,7 @@ def _gaps(observations: Observations, check: HeldOutCheck | None, grid: Grid) ->
     for name, labels in never_observed(observations):
         some = ", ".join(labels[:NAMED]) + (" ..." if len(labels) > NAMED else "")
         words.append(
-            f"{len(labels):,} of {name} had no observed entry at all ({some}): what was filled "
-            "there is what is usual elsewhere, with a wide interval."
+            f"{len(labels):,} of {name} had no observed entry at all ({some}): the values "
+            "filled there are those of a typical label, with wide intervals."
         )
     return words
