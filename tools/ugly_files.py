@@ -123,6 +123,10 @@ def refused() -> dict[str, str | bytes]:
             [(c, n, d, v) for (c, d, v), n in zip(ROWS, ("ok", "", "ok", ""), strict=True)],
             ("city", "note", "day", "price"),
         ),
+        "unit-and-remark": text(
+            [(*row, "mg/L") for row in with_values("1234.5", "n.d.", "2.5", "<93")],
+            (*NAMES, "unit"),
+        ),
         "wide-dates": text(wide, ("city", "2024-01-31", "2024-02-01")),
         "wide-months": text(wide, ("city", "Jan", "Feb")),
         "wide-sums": text(

@@ -227,6 +227,14 @@ def test_compare_names_the_winner_and_the_command_that_fits_it(ratings, tmp_path
     assert len(records) == 2 * (2 * 2 + 2)
 
 
+@pytest.mark.parametrize("command", ["compare", "rank"])
+def test_values_that_are_all_equal_are_not_compared(command, tmp_path):
+    path = tmp_path / "same.csv"
+    path.write_text("a,b,y\n" + "\n".join(f"{a},{b},5" for a in range(4) for b in range(4)))
+    line = "same.csv: all observed values are 5, so that there is nothing to compare"
+    assert_refused(run(command, path, "-o", tmp_path / "out"), line)
+
+
 def test_compare_hides_what_it_is_told_to_hide(ratings, tmp_path):
     pytest.importorskip("matplotlib")
     arguments = (ratings, "--methods", "HOSVD", "--repeats", 1, *SMALL)

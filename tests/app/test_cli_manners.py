@@ -298,3 +298,10 @@ def test_help_gives_an_example_that_begins_with_the_command(command):
 def stand_in(monkeypatch, method):
     """Let a method stand in for the one of its name, until the test ends."""
     monkeypatch.setitem(registry._METHODS, method.name, method)
+
+
+def test_a_rank_that_a_method_chooses_by_itself_is_null_in_json(capsys):
+    from vaecp.app.commands.printing import as_json
+
+    as_json({"rank": pd.NA, "median": np.float64(0.5)})
+    assert json.loads(capsys.readouterr().out) == {"rank": None, "median": 0.5}

@@ -113,6 +113,11 @@ REFUSED = {
         {"modes": ["city", "day"]},
         [2.5, 93.25, 1234.5],
     ),
+    "unit-and-remark": (
+        "'price' has 'n.d.' in line 3: .*--missing 'n.d.'",
+        {"missing": ["n.d."]},
+        [2.5, 1234.5],
+    ),
     "wide-dates": ("are called by dates.*--wide date", {"wide": "day"}, [2.5, 93.25, 1234.5]),
     "wide-months": ("are called by dates.*--wide date", {"wide": "month"}, [2.5, 93.25, 1234.5]),
     "wide-sums": (

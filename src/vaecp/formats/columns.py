@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from vaecp.formats.text.written import is_number, is_value, taken_apart
 FIRST = "row"
 """What a first column of labels without a name is called."""
 
+MOSTLY = 0.5
+"""From this share of values on, a column holds values, with a few remarks among them."""
 MOST_NAMES = 20
 """How many columns a message names."""
 
@@ -147,7 +149,7 @@ def _refuse_remarks(frame: pd.DataFrame, modes: Sequence[str]) -> None:
     raise FormatError(
         f"column {remarks!r} is empty in {frame.index.name} {frame.index[int(empty.argmax())]}, so it "
         f"cannot hold the labels of a mode: name those that do (--modes {','.join(others)}), or fill "
-        f"it in{wide if _has_values(frame[remarks], Request(), all) else ''}."
+        f"it in{wide if _share_of_values(frame[remarks], Request()) >= MOSTLY else ''}."
     )
 
 
@@ -275,13 +277,13 @@ def _value_column(
 ) -> tuple[str, list[str], list[str]]:
     """Return the column of values, columns of units beside it, and notes."""
     last = names[-1]
-    if request.value or not raw.text or _has_values(frame[last], request):
+    if request.value or not raw.text or _share_of_values(frame[last], request):
         return request.value or last, [], []
     texts = frame[last].str.strip()
     others = [
         name
         for name in names[:-1]
-        if name not in (request.modes or ()) and _has_values(frame[name], request, all)
+        if name not in (request.modes or ()) and _share_of_values(frame[name], request) >= MOSTLY
     ]
     if others and others[-1] == names[-2] and texts.nunique() == 1:
         note = f"{last!r} holds {texts.iloc[0]!r} in every row, so {others[-1]!r} holds the values."
@@ -296,12 +298,11 @@ def _value_column(
     )
 
 
-def _has_values(cells: Any, request: Request, share: Callable = any) -> bool:
-    """Whether a column has any value at all, or nothing but values and gaps."""
-    texts = [str(text) for text in cells.unique()]
-    gaps = gaps_among([text.strip() for text in texts], request.missing)
-    if share is any:
-        return bool(gaps.all()) or any(
-            is_value(text) or text.strip().startswith(("<", ">")) for text in texts
-        )
-    return all(gap or is_value(text) for text, gap in zip(texts, gaps, strict=True))
+def _share_of_values(cells: Any, request: Request) -> float:
+    """Return how many of the texts of a column that are no gaps are values or limits."""
+    texts = [str(text).strip() for text in cells.unique()]
+    gaps = gaps_among(texts, request.missing)
+    known = [text for text, gap in zip(texts, gaps, strict=True) if not gap]
+    if not known:
+        return 1.0
+    return sum(is_value(text) or text.startswith(("<", ">")) for text in known) / len(known)

@@ -29,7 +29,7 @@ from vaecp.app.commands.options import (
     likelihood_of,
     resumable,
 )
-from vaecp.app.commands.printing import print_notes, text_of
+from vaecp.app.commands.printing import is_missing, print_notes, text_of
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.models import registry
 
@@ -147,7 +147,7 @@ def compare(
     }
     columns = [*PRINTED, *of_classes]
     printed = shown[columns].itertuples(index=False)
-    rows = [[text_of(cell) for cell in row] for row in printed]
+    rows = [["auto" if is_missing(cell) else text_of(cell) for cell in row] for row in printed]
     headline = f"Best: {verdict.method} ({account['certainty']})."
     tell(account, [name.replace("_", " ") for name in columns], rows, title, headline, printing)
 

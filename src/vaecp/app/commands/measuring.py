@@ -12,6 +12,7 @@ import typer
 from vaecp.app.commands.options import Effort, Printing, likelihood_of, numbers
 from vaecp.app.commands.printing import as_json, print_notes, print_rows
 from vaecp.app.commands.reading import Reading, Text
+from vaecp.errors import FormatError
 from vaecp.models import registry
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ FEW_ENTRIES = 100
 def read_entries(source: Path, reading: Reading, text: Text, printing: Printing) -> Observations:
     """Read the entries, and say what was decided and that few of them tell little."""
     observations = reading.open(source, text).observations
+    values = observations.values
+    if values.min() == values.max():
+        raise FormatError(
+            f"{source}: all observed values are {values[0]:.10g}, so that there is nothing to compare "
+            "methods by: use values that differ."
+        )
     if len(observations) < FEW_ENTRIES:
         few = (
             f"There are only {len(observations)} observed entries, so what is measured here is "

@@ -63,6 +63,11 @@ def text_of(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is pandas' NA, as the rank is of a method that chooses it by itself."""
+    return str(value) == "<NA>"
+
+
 def print_notes(notes: Sequence[str], printing: Printing) -> None:
     """Print, to a person, what was decided and what looks wrong."""
     for note in notes if printing.for_people else ():
@@ -141,5 +146,7 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Turn paths into text, and NumPy's numbers and arrays into Python's."""
+    """Turn paths into text, NumPy's numbers and arrays into Python's, and NA into null."""
+    if is_missing(value):
+        return None
     return value.tolist() if hasattr(value, "tolist") else str(value)
