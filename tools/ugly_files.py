@@ -78,6 +78,10 @@ def readable() -> dict[str, str | bytes]:
         "currency": text(with_values("EUR 1234.50", "", "EUR 2.50", "EUR 93.25")),
         "unit-column": text([(*row, "mg/L") for row in ROWS], (*NAMES, "unit")),
         "not-available": text(with_values("1234.5", "#N/A", "2.5", "93.25")),
+        "remarks-below": plain + "\nSource: city hall, 2024\nPrices may change\n",
+        "counted-rows": text(
+            [(str(row + 1), *cells) for row, cells in enumerate(ROWS)], ("No", *NAMES)
+        ),
         "index-column": text(counted, ("", *NAMES)),
         "row-names": text(named),
         "trailing-separators": text([(*row, "") for row in ROWS]),
@@ -128,6 +132,9 @@ def refused() -> dict[str, str | bytes]:
             (*NAMES, "unit"),
         ),
         "wide-dates": text(wide, ("city", "2024-01-31", "2024-02-01")),
+        "values-first": text(
+            [(v, c, d[-2:].lstrip("0")) for c, d, v in ROWS], ("price", "city", "day")
+        ),
         "wide-months": text(wide, ("city", "Jan", "Feb")),
         "wide-sums": text(
             [(*row, "9") for row in wide], ("city", "2024-01-31", "2024-02-01", "Total")

@@ -405,7 +405,8 @@ BAD_INPUT = {
     "a missing label": ("in.csv", "a,b,y\np,q,1\n,q,2\n", "the label of mode 'a' in line 3"),
     "an entry beyond the shape": ("in.tns", "# shape: 1 1\n2 1 3\n", "mode 0 has size 1"),
     "a file of the wrong kind": ("in.npz", "a,b,y\n", "is not a .npz archive"),
-    "an unknown kind": ("in.txt", "x", "the suffix '.txt' is unknown"),
+    "an unknown kind": ("in.foo", "x", "the suffix '.foo' is unknown"),
+    "a text": ("in.txt", "x", "if it is a table in text, call it in.csv"),
     "an empty file": ("in.csv", "", "is empty"),
 }
 

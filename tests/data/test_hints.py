@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from vaecp.data.hints import hints_about, hints_about_gaps
@@ -123,3 +124,9 @@ def test_a_mode_whose_labels_each_have_one_entry_is_named():
     (hint,) = hints_about(Observations(indices, np.arange(6.0), (6, 2, 3), names))
     assert "Every entry has its own label of 'visit'" in hint
     assert "--wide NAME --modes visit" in hint
+
+
+def test_a_mode_of_many_different_fractions_may_hold_the_values():
+    table = pd.DataFrame({"price": [1.5, 2.5, 3.5, 1.5], "shop": list("abab"), "day": [1, 1, 2, 2]})
+    (hint,) = hints_about(Observations.from_table(table, ["price", "shop"], "day"))
+    assert "'price' has 3 different numbers in 4 entries: if it holds the values" in hint

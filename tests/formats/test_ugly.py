@@ -39,6 +39,8 @@ SAID = {
     "american-dates": "'day': 1/31/2024 is read as 31 January 2024",
     "time-zone": "converted to UTC",
     "yes-and-no": "'price': No is read as 0, and YES is read as 1",
+    "remarks-below": "Left out 2 lines below the table .Source: city hall",
+    "counted-rows": "'No' counts the rows: it is no mode",
     "units-row": "Left out line 2, which holds units .EUR",
     "limits": "1 value is known only by a limit: .* taken to be 0 or more, as all values are",
     "limit-columns": "1 value is known only by a limit",
@@ -119,6 +121,11 @@ REFUSED = {
         [2.5, 1234.5],
     ),
     "wide-dates": ("are called by dates.*--wide date", {"wide": "day"}, [2.5, 93.25, 1234.5]),
+    "values-first": (
+        "'price' is empty in line 3, .*pass --value price if it holds the values",
+        {"value": "price"},
+        [2.5, 93.25, 1234.5],
+    ),
     "wide-months": ("are called by dates.*--wide date", {"wide": "month"}, [2.5, 93.25, 1234.5]),
     "wide-sums": (
         "called by dates.*--wide date",
@@ -126,7 +133,7 @@ REFUSED = {
         [2.5, 93.25, 1234.5],
     ),
     "sum-below": (
-        "mode 'day' in line 6 is missing .*delete the row .a row of sums",
+        "mode 'day' in line 6 is missing .*delete the row .a sum or a remark",
         {},
         None,
     ),

@@ -142,14 +142,20 @@ def _describing_hint(observations: Observations) -> str | None:
 
 
 def _own_labels_hint(observations: Observations) -> str | None:
-    """Find a mode of which every entry has a label of its own."""
-    n_entries = len(observations.known)
-    for name, size in zip(observations.mode_names, observations.shape, strict=True):
-        if size == n_entries >= FEWEST_OWN and observations.n_modes > 2:
+    """Find a mode of which entries have labels of their own, as where it holds the values."""
+    n_entries, quoted = len(observations.known), shlex.quote
+    for name, labels in zip(observations.mode_names, observations.labels, strict=True):
+        fractions = labels.dtype.kind == "f" and bool((labels % 1 != 0).any())
+        if fractions and 0.5 * n_entries <= len(labels) and n_entries >= FEWEST_OWN:
+            return (
+                f"{name!r} has {len(labels):,} different numbers in {n_entries:,} entries: if it "
+                f"holds the values, pass --value {quoted(name)}."
+            )
+        if len(labels) == n_entries >= FEWEST_OWN and observations.n_modes > 2:
             return (
                 f"Every entry has its own label of {name!r}, so no entry tells anything about "
                 f"another: if {name!r} only numbers the rows, name the label columns with --modes; "
-                f"if values stand in several columns, pass --wide NAME --modes {shlex.quote(name)}."
+                f"if values stand in several columns, pass --wide NAME --modes {quoted(name)}."
             )
     return None
 

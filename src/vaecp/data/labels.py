@@ -209,5 +209,5 @@ def _tightened(column: np.ndarray, name: str, place: Place) -> np.ndarray:
 def _missing(name: str, place: str) -> ObservationError:
     return ObservationError(
         f"the label of mode {name!r} in {place} is missing (empty or NaN), but every entry needs a "
-        "label in every mode: fill it in, or delete the row (a row of sums, for example)."
+        "label in every mode: fill it in, or delete the row (a sum or a remark, for example)."
     )

@@ -21,6 +21,8 @@ from vaecp.formats.text.written import is_number, is_value, taken_apart
 FIRST = "row"
 """What a first column of labels without a name is called."""
 
+FEWEST_COUNTED = 4
+"""Fewer rows may have the labels 1, 2, 3 by chance."""
 MOSTLY = 0.5
 """From this share of values on, a column holds values, with a few remarks among them."""
 MOST_NAMES = 20
@@ -76,7 +78,9 @@ def choose_columns(raw: RawTable, request: Request) -> Columns:
     if len(names) < 3:
         raise _too_few(names, request.value or names[-1], len(names) - 1, raw)
     value, units, more = _value_column(frame, names, raw, request)
-    modes = request.modes or tuple(name for name in names if name not in (value, *units))
+    counting = _counting(frame, names, value) if request.modes is None and raw.text else []
+    more += [f"{name!r} counts the rows: it is no mode." for name in counting]
+    modes = request.modes or tuple(n for n in names if n not in (value, *units, *counting))
     repeated = [name for name in {*modes, value} if (*modes, value).count(name) > 1]
     if repeated:
         raise FormatError(
@@ -139,17 +143,23 @@ def quantities(names: Sequence[str]) -> dict[str, str]:
 
 
 def _refuse_remarks(frame: pd.DataFrame, modes: Sequence[str]) -> None:
-    """A column with empty cells holds remarks rather than labels, if enough others are left."""
+    """A column with empty cells holds remarks or values rather than labels."""
     others = [name for name in modes if not (frame[name].str.strip() == "").any()]
-    if len(others) in (len(modes), 0, 1):
+    empty = [name for name in modes if name not in others]
+    if not empty or not others:
         return
-    remarks = next(name for name in modes if name not in others)
-    wide = f", or pass --wide NAME --modes {modes[0]} if the other columns hold values"
-    empty = (frame[remarks].str.strip() == "").to_numpy()
+    first, advice = empty[0], []
+    if len(others) > 1:
+        advice.append(f"name those that do (--modes {','.join(others)})")
+    if _may_hold_values(frame[first]):
+        advice.append(f"pass --value {first} if it holds the values")
+        advice.append(f"pass --wide NAME --modes {others[0]} if several columns do")
+    if not advice:
+        return
+    row = int((frame[first].str.strip() == "").to_numpy().argmax())
     raise FormatError(
-        f"column {remarks!r} is empty in {frame.index.name} {frame.index[int(empty.argmax())]}, so it "
-        f"cannot hold the labels of a mode: name those that do (--modes {','.join(others)}), or fill "
-        f"it in{wide if _share_of_values(frame[remarks], Request()) >= MOSTLY else ''}."
+        f"column {first!r} is empty in {frame.index.name} {frame.index[row]}, so it cannot hold the "
+        f"labels of a mode: {', '.join(advice)}, or fill it in."
     )
 
 
@@ -188,7 +198,15 @@ def tidy_columns(raw: RawTable) -> RawTable:
     return replace(raw, frame=frame, notes=tuple(notes))
 
 
-def _counts_rows(cells: pd.Series) -> bool:
+def _counting(frame: pd.DataFrame, names: Sequence[str], value: str) -> list[str]:
+    """Return the first column if it numbers the rows of a table that has modes beside it."""
+    first, labels = names[0], [name for name in names if name != value]
+    if len(labels) < 3 or len(frame) < FEWEST_COUNTED or first == value:
+        return []
+    return [first] if _counts_rows(frame[first]) else []
+
+
+def _counts_rows(cells: Any) -> bool:
     return any(
         cells.tolist() == [str(first + row) for row in range(len(cells))] for first in (0, 1)
     )
@@ -296,6 +314,13 @@ def _value_column(
         f"name the column of values with --value{advice}; write classes as numbers in their order, "
         "such as 1, 2, 3."
     )
+
+
+def _may_hold_values(cells: Any) -> bool:
+    """Whether a column is empty, or holds numbers with fractions, which are rarely labels."""
+    texts = [str(text).strip() for text in cells.unique()]
+    fractions = any(is_number(text) and not text.lstrip("+-").isdecimal() for text in texts)
+    return not any(texts) or (fractions and _share_of_values(cells, Request()) >= MOSTLY)
 
 
 def _share_of_values(cells: Any, request: Request) -> float:

@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from vaecp.formats.common import Request, damaged_means
@@ -49,8 +50,8 @@ class DelimitedFile(TableFile):
                 wide=request.wide is not None,
             )
             refuse_short_lines(path, encoding, len(layout.names))
-            frame = _cells(path, encoding, layout)
-        notes = list(layout.notes)
+            frame, after = _without_remarks(_cells(path, encoding, layout))
+        notes = [*layout.notes, *after]
         if encoding == FALLBACK and request.encoding is None:
             notes.insert(0, "The text is not UTF-8: it is read as Windows-1252 (--encoding).")
         # Errors name the place as an editor shows it.
@@ -85,6 +86,21 @@ def _cells(path: Path, encoding: str, layout: Layout) -> pd.DataFrame:
         )
     frame.columns = pd.Index(layout.names, dtype=object)
     return frame.fillna("")
+
+
+def _without_remarks(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out what stands below the table: lines after an empty one that are no entries of it.
+
+    They have no last cell, and begin with what no line above begins with.
+    """
+    empty = np.flatnonzero((frame == "").all(axis=1))
+    table = frame.iloc[: empty[-1]] if len(empty) else frame
+    below = frame.iloc[len(table) + 1 :]
+    entries = (below.iloc[:, -1] != "") | below.iloc[:, 0].isin(table.iloc[:, 0])
+    if not len(below) or entries.any():
+        return frame, []
+    number = "1 line" if len(below) == 1 else f"{len(below)} lines"
+    return table, [f"Left out {number} below the table ({below.iloc[0, 0][:60]})."]
 
 
 FORMAT = Table(DelimitedFile())

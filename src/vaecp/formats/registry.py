@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vaecp.formats.common import Filled, Request
 
 SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+TEXTS = {".txt", ".dat", ".asc", ".prn", ".tab"}
 
 
 class Format(Protocol):
@@ -113,6 +114,12 @@ def suffix_of(path: Path) -> str:
         raise FormatError(f"{path}: is a folder: name a file; {supported()}.")
     if path.suffix.lower() in SPREADSHEETS:
         raise FormatError(f"{path}: is a spreadsheet: save it as .xlsx or .csv; {supported()}.")
+    if path.suffix.lower() in TEXTS:
+        renamed = path.with_suffix(".csv").name
+        raise FormatError(
+            f"{path}: the suffix {path.suffix!r} does not say what it is: if it is a table in text, "
+            f"call it {renamed}, whatever separates its columns; {supported()}."
+        )
     found = f"the suffix {path.suffix!r} is unknown" if path.suffix else "there is no suffix"
     raise FormatError(f"{path}: {found}: {supported()}.")
 

@@ -42,6 +42,8 @@ def test_dates_that_can_be_read_in_one_way_come_back(days, form):
         (["7:30", "18:05"], datetime(1900, 1, 1, 18, 5)),
         (["07:30:00", "18:05:09"], datetime(1900, 1, 1, 18, 5, 9)),
         (["Jan", "December"], datetime(1900, 12, 1)),
+        (["9:30 am", "12:05 PM"], datetime(1900, 1, 1, 12, 5)),
+        (["2023-W52", "2024-W01"], datetime(2024, 1, 1)),
     ],
 )
 def test_the_whole_column_tells_how_dates_are_written(texts, expected):
@@ -109,6 +111,12 @@ def test_labels_of_which_few_look_like_dates_are_texts_without_a_word(texts):
 )
 def test_what_is_no_date_is_left_alone(texts):
     assert read_dates(texts, "day") is None
+
+
+def test_labels_with_years_that_are_no_dates_are_named():
+    note = nearly_dates(["1. März 2024", "2. März 2024", "3. März 2024"], "tag")
+    assert "'1. März 2024' have a year in them, and stay text" in note
+    assert nearly_dates(["wine 2019", "wine 2020", "beer"], "drink") is None
 
 
 def test_dates_are_told_from_numbers():

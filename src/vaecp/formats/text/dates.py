@@ -14,7 +14,9 @@ TEXT = "text"
 _TIME = r"(?:[T ]\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"
 _ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}{_TIME}\s*(?:Z|[+-]\d{{2}}:?\d{{2}})?")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
-_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?( ?[AaPp][Mm])?")
+_WEEK = re.compile(r"\d{4}-?W(0[1-9]|[1-4]\d|5[0-3])")
+_YEAR = re.compile(r"(?<!\d)(19|20)\d\d(?!\d)")
 _QUARTER = re.compile(r"\d{4}[ -]?Q[1-4]|Q[1-4][ /-]?\d{4}")
 _DAY_OR_MONTH = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
 _MONTHS = (
@@ -53,6 +55,8 @@ def read_dates(texts: Sequence[str], name: str, date_format: str | None = None) 
         return Dates([datetime.strptime(text, "%Y-%m") for text in texts])
     if all(_CLOCK.fullmatch(text) for text in texts):
         return _clock(texts, name)
+    if all(_WEEK.fullmatch(text) for text in texts):
+        return _weeks(texts, name)
     if all(_month_of(text) for text in texts):
         return _months(texts, name)
     if all(_QUARTER.fullmatch(text) for text in texts):
@@ -68,12 +72,22 @@ def nearly_dates(texts: Sequence[str], name: str) -> str | None:
     """Say which label keeps a column from being dates, where at least half of the others are."""
     alone = [text for text in texts if is_date(text)]
     if len(alone) < max(FEWEST, 0.5 * len(texts)):
-        return None
+        return _with_years(texts, name)
     odd = next((text for text in texts if not _is_possible(text)), None)
     reason = "and the dates are not written alike" if odd is None else f"but {odd!r} is no date"
     return (
         f"{name!r}: {len(alone)} of {len(texts)} labels look like dates, {reason}: all stay text, "
         "without order or distance. Correct that, or pass --date-format text if it is meant."
+    )
+
+
+def _with_years(texts: Sequence[str], name: str) -> str | None:
+    """Say that labels with a year in them are texts, if they may be dates of another language."""
+    if len(texts) < FEWEST or not all(_YEAR.search(text) for text in texts):
+        return None
+    return (
+        f"{name!r}: labels such as {texts[0]!r} have a year in them, and stay text, without order "
+        "or distance: if they are dates, write them as 2024-01-31, or pass --date-format."
     )
 
 
@@ -88,7 +102,7 @@ def _is_possible(text: str) -> bool:
 def is_date(text: str) -> bool:
     """Whether a text looks like a date."""
     text = text.strip()
-    patterns = (_ISO, _MONTH, _CLOCK, _QUARTER, _DAY_OR_MONTH, _LETTERS)
+    patterns = (_ISO, _MONTH, _WEEK, _CLOCK, _QUARTER, _DAY_OR_MONTH, _LETTERS)
     return bool(_month_of(text)) or any(pattern.fullmatch(text) for pattern in patterns)
 
 
@@ -132,12 +146,19 @@ def _iso(texts: Sequence[str]) -> Dates | None:
     return Dates(days, "Times with a time zone were converted to UTC." if zones else None)
 
 
-def _clock(texts: Sequence[str], name: str) -> Dates:
+def _clock(texts: Sequence[str], name: str) -> Dates | None:
     """Read times of day, as moments of one day."""
-    times = [
-        datetime.strptime(text, "%H:%M:%S" if text.count(":") == 2 else "%H:%M") for text in texts
-    ]
-    return Dates(times, f"{name!r}: {texts[0]} is read as a time of day.")
+    plain = [text.replace(" ", "") for text in texts]
+    forms = ("%H:%M", "%H:%M:%S", "%I:%M%p", "%I:%M:%S%p")
+    dates = next((found for each in forms if (found := in_format(plain, each))), None)
+    return dates and Dates(dates.days, f"{name!r}: {texts[0]} is read as a time of day.")
+
+
+def _weeks(texts: Sequence[str], name: str) -> Dates | None:
+    """Read ISO weeks as their Mondays."""
+    dates = in_format([f"{text.replace('-', '')}1" for text in texts], "%GW%V%u")
+    note = f"{name!r}: {texts[0]} is read as a week of the year."
+    return dates and Dates(dates.days, note)
 
 
 def _months(texts: Sequence[str], name: str) -> Dates:
