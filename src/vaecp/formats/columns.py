@@ -199,16 +199,17 @@ def tidy_columns(raw: RawTable) -> RawTable:
 
 
 def _counting(frame: pd.DataFrame, names: Sequence[str], value: str) -> list[str]:
-    """Return the first column if it numbers the rows of a table that has modes beside it."""
-    first, labels = names[0], [name for name in names if name != value]
-    if len(labels) < 3 or len(frame) < FEWEST_COUNTED or first == value:
+    """Return the first column if it numbers the rows from 1, and the others tell rows apart."""
+    first, others = names[0], [name for name in names[1:] if name != value]
+    if first == value or len(others) < 2 or len(frame) < FEWEST_COUNTED:
         return []
-    return [first] if _counts_rows(frame[first]) else []
+    counts = _counts_rows(frame[first], (1,)) and not frame.duplicated(others).any()
+    return [first] if counts and all(frame[name].duplicated().any() for name in others) else []
 
 
-def _counts_rows(cells: Any) -> bool:
+def _counts_rows(cells: Any, starts: Sequence[int] = (0, 1)) -> bool:
     return any(
-        cells.tolist() == [str(first + row) for row in range(len(cells))] for first in (0, 1)
+        cells.tolist() == [str(first + row) for row in range(len(cells))] for first in starts
     )
 
 
