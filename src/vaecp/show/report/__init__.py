@@ -1,4 +1,4 @@
-"""One page that shows a fitted model: is it any good, what did it learn, what to believe."""
+"""One page that shows a fitted model: how good it is, what it learned, which values to check."""
 
 from __future__ import annotations
 
