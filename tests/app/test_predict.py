@@ -127,7 +127,7 @@ def test_limits_and_codes_for_missing_in_further_entries_are_not_dropped_in_sile
         assert outcome.exit_code == 0, outcome.stderr
         printed = json.loads(outcome.stdout)
         assert any("1 value is known only by a limit, and left out" in n for n in printed["notes"])
-        assert not any("VAECP learns from it" in note for note in printed["notes"])
+        assert not any("VAECP learns from limits" in note for note in printed["notes"])
         assert printed.get("entries", 1) == 1
 
 

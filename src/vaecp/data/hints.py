@@ -63,7 +63,7 @@ def limits_note(limits: Limits | None) -> str | None:
     from_zero = " What is below a limit is taken to be 0 or more, as all values are."
     return (
         f"{len(limits):,} {'value is' if len(limits) == 1 else 'values are'} known only by a limit: "
-        "VAECP learns from it, and its estimate keeps to it; other methods take it as unknown."
+        "VAECP learns from limits, and its estimates keep to them; other methods ignore them."
         f"{from_zero if (limits.lower == 0).any() else ''}"
     )
 

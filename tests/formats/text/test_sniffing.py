@@ -111,3 +111,8 @@ def test_values_have_the_digits_that_their_std_warrants(value, std, text):
 
 def test_a_decimal_comma_is_written_where_it_is_wanted():
     assert as_texts(np.array([[1.25]]), np.array([[0.1]]), ",").tolist() == [["1,250"]]
+
+
+def test_a_column_called_y_may_hold_y_and_n():
+    layout = sniff("x,k,y\na,1,Y\nb,2,n\na,2,N\n", ",")
+    assert (layout.header, layout.names) == (True, ("x", "k", "y"))
