@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from vaecp.data.checks import check_coverage
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ErrorShape
 from vaecp.data.families import Family, Transform
 from vaecp.data.standardising import Scaling
@@ -60,8 +61,7 @@ class Prediction:
 
     def interval(self, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the central interval that holds a value with this probability."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage is {coverage}: use a number between 0 and 1, such as 0.9.")
+        check_coverage(coverage)
         return self.quantile((1 - coverage) / 2), self.quantile((1 + coverage) / 2)
 
     def cdf(self, values: np.ndarray) -> np.ndarray:

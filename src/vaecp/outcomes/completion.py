@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from vaecp.data.cells import cell_keys, coordinates
+from vaecp.data.checks import check_coverage
 from vaecp.data.containers import Container, contents_of
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction, join
@@ -173,7 +174,7 @@ def complete(
     modes, value : the columns of labels and of values of a DataFrame with one entry per row; all
         but the last, and the last, by default.
     """
-    _check_coverage(coverage)
+    check_coverage(coverage)
     observations, container = contents_of(data, modes, value)
     observations.refuse_if_vast()
     fitted = _unfitted(model).fit_tensor(observations)
@@ -188,7 +189,7 @@ def fill(
     container: Container | None = None,
 ) -> Completion:
     """Predict every entry of a tensor with a model that was fitted to entries of it."""
-    _check_coverage(coverage)
+    check_coverage(coverage)
     observations.refuse_if_vast()
     n_cells, shape = observations.n_cells, observations.shape
     parts = [
@@ -202,7 +203,7 @@ def fill_listed(
     fitted: TensorEstimator, observations: Observations, indices: np.ndarray, coverage: float = 0.9
 ) -> ListedCompletion:
     """Predict the entries at these coordinates, however large the tensor is."""
-    _check_coverage(coverage)
+    check_coverage(coverage)
     return ListedCompletion(
         observations, fitted, indices, predict_entries(fitted, indices), coverage
     )
@@ -242,10 +243,3 @@ def _unfitted(model: TensorEstimator | None) -> TensorEstimator:
             f"model is {model!r}: pass an estimator of this library, such as VAECP(rank=10)."
         )
     return cast(TensorEstimator, clone(model))
-
-
-def _check_coverage(coverage: float) -> None:
-    if not 0 < coverage < 1:
-        raise ObservationError(
-            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
-        )

@@ -48,7 +48,6 @@ class _CP(TensorEstimator):
     """What both CP methods share: starts, descent, and the record of how it went."""
 
     fitted_type = CPFitted
-    scaling_type = ModeScaling
     non_negative: ClassVar[bool] = False
     rank: int
     center: str | int

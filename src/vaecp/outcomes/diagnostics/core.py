@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vaecp.data.cells import cell_sums
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 
@@ -52,14 +53,12 @@ def tucker_core(observations: Observations, factors: Sequence[np.ndarray]) -> np
     bases = [part[0][:, :rank] for part, rank in zip(parts, ranks, strict=True)]
     if observations.n_cells > MAX_CELLS:
         return None
-    flat = np.ravel_multi_index(tuple(observations.indices.T), observations.shape)
-    weights = np.bincount(flat, minlength=observations.n_cells).astype(np.float64)
-    totals = np.bincount(flat, observations.values, minlength=observations.n_cells)
-    core = contract(totals.reshape(observations.shape), bases)
+    totals, weights = cell_sums(observations.indices, observations.values, observations.shape)
+    core = contract(totals, bases)
     if (weights != 1).any():
         if core.size > MAX_CORE:
             return None
-        gram = _gram(weights.reshape(observations.shape), bases)
+        gram = _gram(weights.astype(np.float64), bases)
         core = np.linalg.lstsq(gram, core.ravel(), rcond=NEGLIGIBLE)[0].reshape(core.shape)
     back = [part[2][:rank].T / part[1][:rank] for part, rank in zip(parts, ranks, strict=True)]
     return contract(core, [matrix.T for matrix in back])

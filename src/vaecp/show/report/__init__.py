@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from vaecp.data.checks import check_coverage
 from vaecp.data.labels import UNSEEN, lookup
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
@@ -56,10 +57,7 @@ def model_report(
     source : the Python that reads the data, to be shown.
     """
     check_is_fitted(model)
-    if not 0 < coverage < 1:
-        raise ObservationError(
-            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
-        )
+    check_coverage(coverage)
     check_installed()
     target = check_target(Path(path))
     data = None if observations is None else _aligned(model, observations)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vaecp.data.cells import n_cells
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.models.base import TensorEstimator
@@ -134,14 +135,13 @@ def _thinned(grid: Grid, names: tuple[str, ...]) -> str | None:
     """Say what is left out, where something is."""
     if grid.is_whole:
         return None
-    n_cells = int(np.prod([float(size) for size in grid.shape]))
     parts = [
         f"{len(rows):,} of {size:,} {name}"
         for rows, size, name in zip(grid.kept, grid.shape, names, strict=True)
         if len(rows) < size
     ]
     return (
-        f"Thinned out so that the page opens quickly: {grid.n_cells:,} of {n_cells:,} entries are "
+        f"Thinned out so that the page opens quickly: {grid.n_cells:,} of {n_cells(grid.shape):,} entries are "
         f"in it, at evenly spaced labels ({', '.join(parts)})."
     )
 

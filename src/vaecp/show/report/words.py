@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from vaecp.data.cells import n_cells
 from vaecp.data.hints import hints_about_gaps
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import LatentPrediction
@@ -37,11 +38,11 @@ def tiles(
     model: TensorEstimator, observations: Observations | None, check: HeldOutCheck | None
 ) -> list[Tile]:
     """Return the few numbers at the head of the page."""
-    n_cells = int(np.prod([float(size) for size in model.shape_]))
-    found = [Tile(times(model.shape_), f"{n_cells:,} entries")]
+    n_entries = n_cells(model.shape_)
+    found = [Tile(times(model.shape_), f"{n_entries:,} entries")]
     if observations is not None:
-        n_gaps = n_cells - count_cells(observations)
-        found.append(Tile(f"{n_gaps:,}", f"filled ({share_shown(n_gaps / n_cells)} of all)"))
+        n_gaps = n_entries - count_cells(observations)
+        found.append(Tile(f"{n_gaps:,}", f"filled ({share_shown(n_gaps / n_entries)} of all)"))
     if check is not None:
         own, guess = check.measures[check.name], check.measures[MEAN]
         error = f"typical error (RMSE); the mean alone {size_shown(guess['rmse'])}"

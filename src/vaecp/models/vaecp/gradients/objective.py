@@ -47,16 +47,12 @@ class Elbo(NamedTuple):
         return self.log_likelihood - self.kl
 
 
-def elbo(log_probs: Array, kl: Array | float, n_entries: Array | int) -> Elbo:
-    """Estimate the ELBO of `n_entries` observations from (draws, batch) log-probabilities.
+def elbo(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int) -> Elbo:
+    """Estimate the ELBO of `n_entries` from the summed log-probabilities of a batch, per draw.
 
     The batch stands in for all entries, so its likelihood is scaled up. The rows are shared
     by every entry, so their KL is counted once.
     """
-    return _scaled_up(log_probs.sum(axis=-1), log_probs.shape[-1], kl, n_entries)
-
-
-def _scaled_up(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int) -> Elbo:
     return Elbo(n_entries / n_in_batch * sums.mean(), jnp.asarray(kl))
 
 
@@ -95,7 +91,7 @@ def batch_elbo(
 
     sums = jax.vmap(log_likelihood)(jax.random.split(key, n_draws))
     kl = variational.kl(parameters.rows, parameters.prior, layout, free)
-    return _scaled_up(sums, batch.values.size, kl, n_entries)
+    return elbo(sums, batch.values.size, kl, n_entries)
 
 
 def _of_part(
