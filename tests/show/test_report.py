@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from quick_models import QUICK_MODELS, each_method
 from sklearn.base import clone
 from typer.testing import CliRunner
 
@@ -35,15 +36,6 @@ pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
 runner = CliRunner()
 EVIL = "</script><script>alert(1)</script>"
-METHODS = [
-    vaecp.VAECP(rank=2, hidden=4, n_members=2, max_epochs=20, random_state=0),
-    vaecp.CPALS(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.NCP(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.HOSVD(rank=2, max_iter=20),
-    vaecp.TuckerALS(rank=(2, 2, 1), max_iter=20),
-    vaecp.FBCP(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.InfTucker(rank=2, max_iter=3, random_state=0),
-]
 # Fits are stopped early here: how good they are is not the question.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -114,7 +106,7 @@ def test_the_page_holds_every_mean_and_std_and_marks_the_gaps(model, data, tmp_p
     assert figures["modes"][1]["labels"]["2"] == "20"
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@each_method
 def test_every_method_has_a_page_with_and_without_data(method, data, tmp_path):
     fitted = method.fit_tensor(data)
     page = model_report(fitted, tmp_path / "r.html", data, check=False).read_text()
@@ -299,10 +291,10 @@ def test_thinning_keeps_small_modes_whole_and_both_ends():
 
 
 def test_settings_name_what_the_method_chose(data):
-    model = clone(METHODS[0]).fit_tensor(data)
+    model = clone(QUICK_MODELS[0]).fit_tensor(data)
     given = dict(settings_of(model))
     assert given["rank"] == "2"
-    model = clone(METHODS[0]).set_params(rank=None, n_members=None).fit_tensor(data)
+    model = clone(QUICK_MODELS[0]).set_params(rank=None, n_members=None).fit_tensor(data)
     chosen = dict(settings_of(model))
     rank, n_members = model.factors_[0].shape[1], len(model.fitted_.ensemble)
     assert chosen["rank"] == f"{rank}, chosen by the method"
