@@ -12,13 +12,13 @@ import pandas as pd
 from vaecp.data.labels import UNSEEN, lookup, place_in
 from vaecp.errors import FormatError
 from vaecp.formats import read, read_table
-from vaecp.formats.common import is_text
+from vaecp.formats.common import RESULTS, is_text
 from vaecp.formats.raw import RawTable
 from vaecp.formats.text.labels import tidied, typed
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.completion import predict_entries
 
-ADDED = ("mean", "std", "low", "high")
+ADDED = RESULTS[2:]
 
 
 def answer(
@@ -42,9 +42,7 @@ def answer(
         [_codes(frame[name], labels, name, date_format) for name, labels in _modes(model)],
         axis=1,
     )
-    prediction = predict_entries(model, indices)
-    columns = (prediction.mean, prediction.std, *prediction.interval(coverage))
-    found = dict(zip(ADDED, columns, strict=True)) | prediction.class_columns()
+    found = predict_entries(model, indices).columns(coverage)
     return found, int((indices == UNSEEN).any(axis=1).sum())
 
 

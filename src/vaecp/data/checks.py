@@ -156,6 +156,13 @@ def check_choice(argument: str, given: str, choices: tuple[str, ...]) -> None:
         )
 
 
+def mode_named(name: str, names: tuple[str, ...]) -> int:
+    """Return the number of a mode, or say which names there are."""
+    if name not in names:
+        raise ObservationError(f"there is no mode {name!r}: use {', '.join(map(repr, names))}.")
+    return names.index(name)
+
+
 def check_coverage(coverage: float) -> None:
     """Refuse a coverage of intervals that is no probability."""
     if not 0 < coverage < 1:

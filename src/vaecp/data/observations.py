@@ -302,7 +302,9 @@ class Observations:
             raise ObservationError(
                 f"{self.value_name!r} is the name of a mode and of the values: rename one of them."
             )
-        return self.keys().assign(**{self.value_name: self.values})
+        frame = self.keys()
+        frame[self.value_name] = self.values
+        return frame
 
     def to_xarray(self) -> xr.DataArray:
         """Return an `xarray.DataArray` with the labels as coordinates, NaN where unknown."""

@@ -100,6 +100,12 @@ class Prediction:
             "likelihood such as 'bernoulli' or 'ordinal'."
         )
 
+    def columns(self, coverage: float) -> dict[str, np.ndarray]:
+        """Return what results say of each entry, by the names of their columns."""
+        low, high = self.interval(coverage)
+        named = {"mean": self.mean, "std": self.std, "low": low, "high": high}
+        return named | self.class_columns()
+
     def class_columns(self) -> dict[str, np.ndarray]:
         """Return the probabilities of classes by the name of their column: p_1, p_2; or nothing."""
         if self.classes is None:

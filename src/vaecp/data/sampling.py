@@ -49,16 +49,21 @@ def absent_cells(
     return cells.astype(np.int32), n_absent / wanted
 
 
+def zero_at(observations: Observations, indices: np.ndarray) -> Observations:
+    """Observe a zero at these coordinates too."""
+    return replace(
+        observations,
+        indices=np.concatenate([observations.indices, indices.astype(observations.indices.dtype)]),
+        values=np.concatenate([observations.values, np.zeros(len(indices))]),
+    )
+
+
 def with_zeros(observations: Observations, unknown: np.ndarray | None) -> Observations:
     """Observe a zero at (a sample of the) entries that are not listed, except those in `unknown`."""
     known, n_listed = observations.known, len(observations)
     listed = known if unknown is None else np.concatenate([known, unknown])
     zeros, weight = absent_cells(listed, n_listed, observations.shape)
-    found = replace(
-        observations,
-        indices=np.concatenate([observations.indices, zeros]),
-        values=np.concatenate([observations.values, np.zeros(len(zeros))]),
-    )
+    found = zero_at(observations, zeros)
     if weight == 1:
         return found
     note = (

@@ -93,10 +93,8 @@ class Completion:
         """
         observations = self.observations
         refuse_taken_names((*observations.mode_names, observations.value_name))
-        frame = observations.keys(coordinates(np.arange(observations.n_cells), observations.shape))
-        for name, column in self._columns().items():
-            frame[observations.value_name if name == "value" else name] = column
-        return frame
+        everywhere = coordinates(np.arange(observations.n_cells), observations.shape)
+        return result_frame(observations, everywhere, self._columns())
 
     def to_xarray(self) -> Any:
         """Return an `xarray.Dataset`: observed, value, mean, std, low and high by label."""
@@ -118,10 +116,8 @@ class Completion:
 
     def _columns(self) -> dict[str, np.ndarray]:
         """Return what is said of every entry, in row-major order."""
-        low, high = self.prediction.interval(self.coverage)
-        found = (self.filled, self.observed, self.prediction.mean, self.prediction.std, low, high)
-        columns = {name: np.ravel(array) for name, array in zip(RESULTS, found, strict=True)}
-        return columns | self.prediction.class_columns()
+        given = {"value": np.ravel(self.filled), "observed": np.ravel(self.observed)}
+        return given | self.prediction.columns(self.coverage)
 
     def _shaped(self, flat: np.ndarray, name: str) -> Any:
         array = np.asarray(flat).reshape(self.observations.shape)
@@ -222,6 +218,16 @@ def predict_all(fitted: TensorEstimator, indices: np.ndarray) -> Prediction:
     """Predict any number of entries within bounded memory."""
     starts = range(0, max(len(indices), 1), CHUNK)
     return join([fitted.predict_at(indices[n : n + CHUNK]) for n in starts])
+
+
+def result_frame(
+    observations: Observations, indices: np.ndarray, columns: dict[str, np.ndarray]
+) -> pd.DataFrame:
+    """Return labels and results of entries; the column of values has their name."""
+    frame = observations.keys(indices)
+    for name, column in columns.items():
+        frame[observations.value_name if name == "value" else name] = column
+    return frame
 
 
 def refuse_taken_names(names: Sequence[str]) -> None:
