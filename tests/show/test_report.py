@@ -29,8 +29,8 @@ from vaecp.show.report.folded import folded_rows
 from vaecp.show.report.notable import most_surprising, most_uncertain
 from vaecp.show.report.numbers import label_texts, share_shown, shown, size_shown
 from vaecp.show.report.page import json_for_script
-from vaecp.show.report.settings import settings_of
-from vaecp.show.report.words import summary
+from vaecp.show.report.settings import settings_shown
+from vaecp.show.report.words import summary_sentences
 
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
@@ -222,7 +222,9 @@ def test_the_intervals_are_judged_by_how_many_hidden_values_they_hold(
     held_out = Observations(random.integers(0, 4, (n, 3)), errors, data.shape)
     prediction = Prediction(np.zeros(n), np.full(n, spread), np.zeros(n))
     check = HeldOutCheck(held_out, 10, {"CPALS": prediction, MEAN: prediction}, {})
-    assert verdict in " ".join(summary(model, None, check, grids.predict_grid(model, None)))
+    assert verdict in " ".join(
+        summary_sentences(model, None, check, grids.predict_grid(model, None))
+    )
 
 
 def test_gaps_that_are_harder_than_the_check_are_said_to_be(data):
@@ -231,7 +233,7 @@ def test_gaps_that_are_harder_than_the_check_are_said_to_be(data):
     block = named(array)
     fitted = vaecp.FBCP(rank=2, n_starts=1, max_iter=50, random_state=0).fit_tensor(block)
     check = check_on_held_out(fitted, block)
-    words = " ".join(summary(fitted, block, check, grids.predict_grid(fitted, block)))
+    words = " ".join(summary_sentences(fitted, block, check, grids.predict_grid(fitted, block)))
     assert "the gaps are harder than the check" in words
     assert "1 of who had no observed entry at all (d)" in words
 
@@ -243,7 +245,7 @@ def test_gaps_beside_the_largest_values_are_said_to_be():
     labels = (grid, 10 * grid, np.array(["a", "b", "c"]))
     cut = Observations.from_array(array, labels=labels)
     fitted = vaecp.CPALS(rank=1, n_starts=1, random_state=0).fit_tensor(cut)
-    words = " ".join(summary(fitted, cut, None, grids.predict_grid(fitted, cut)))
+    words = " ".join(summary_sentences(fitted, cut, None, grids.predict_grid(fitted, cut)))
     assert "of the values beside a gap are among the largest tenth" in words
 
 
@@ -292,10 +294,10 @@ def test_thinning_keeps_small_modes_whole_and_both_ends():
 
 def test_settings_name_what_the_method_chose(data):
     model = clone(QUICK_MODELS[0]).fit_tensor(data)
-    given = dict(settings_of(model))
+    given = dict(settings_shown(model))
     assert given["rank"] == "2"
     model = clone(QUICK_MODELS[0]).set_params(rank=None, n_members=None).fit_tensor(data)
-    chosen = dict(settings_of(model))
+    chosen = dict(settings_shown(model))
     rank, n_members = model.factors_[0].shape[1], len(model.fitted_.ensemble)
     assert chosen["rank"] == f"{rank}, chosen by the method"
     assert chosen["n_members"] == f"{n_members}, chosen by the method"

@@ -21,7 +21,7 @@ from vaecp.formats import write_frame
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.completion import Completion, fill
 from vaecp.runtime.extras import require
-from vaecp.runtime.files import whole_file
+from vaecp.runtime.files import write_figure
 
 CELL = "Treg"
 TIME = 0.5
@@ -93,9 +93,7 @@ def write_results(result: DemoResult, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     table, picture = folder / "interleukin.csv", folder / "interleukin.png"
     write_frame(to_frame(result), table)
-    with whole_file(picture) as temporary:
-        _draw(result.completion).savefig(temporary, dpi=150)
-    return [table, picture]
+    return [table, write_figure(picture, _draw(result.completion))]
 
 
 def to_frame(result: DemoResult) -> pd.DataFrame:

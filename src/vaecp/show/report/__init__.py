@@ -17,7 +17,7 @@ from vaecp.errors import ObservationError
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.diagnostics import Diagnosis
 from vaecp.outcomes.holdout import MIN_ENTRIES, HeldOutCheck, check_on_held_out
-from vaecp.runtime.files import check_target, whole_file
+from vaecp.runtime.files import check_target, write_text
 from vaecp.show.report.contents import Subject, contents
 from vaecp.show.report.grid import predict_grid
 from vaecp.show.report.page import check_installed, render
@@ -64,8 +64,7 @@ def model_report(
     found = _checked(model, data, check)
     subject = Subject(model, data, predict_grid(model, data), found, coverage, diagnosis, source)
     page = render(contents(subject, title))
-    with whole_file(target) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(target, page)
     return Path(path)
 
 

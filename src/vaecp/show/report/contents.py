@@ -22,8 +22,8 @@ from vaecp.show.report.numbers import decimals_for, label_texts, share_shown, sh
 from vaecp.show.report.overview import data_overview, modes_of
 from vaecp.show.report.parafac import parafac
 from vaecp.show.report.quality import labels_at, quality_figures, quality_rows
-from vaecp.show.report.settings import code_to_repeat, settings_of, versions_shown
-from vaecp.show.report.words import summary, tiles
+from vaecp.show.report.settings import code_to_repeat, settings_shown, versions_shown
+from vaecp.show.report.words import summary_sentences, tiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
         "made": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         "value_name": model.value_name_,
         "tiles": tiles(model, subject.observations, check),
-        "summary": summary(model, subject.observations, check, subject.grid),
+        "summary": summary_sentences(model, subject.observations, check, subject.grid),
         "has_data": subject.observations is not None,
         "check": check,
         "quality": [] if check is None else quality_rows(check),
@@ -67,7 +67,7 @@ def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
         "has_classes": subject.grid.prediction.classes is not None,
         "entries": _entries(subject),
         "folded": folded_rows(model),
-        "settings": settings_of(model),
+        "settings": settings_shown(model),
         "versions": versions_shown(),
         "code": code_to_repeat(model, subject.source),
         "mode_names": model.mode_names_,

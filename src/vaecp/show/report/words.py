@@ -14,7 +14,7 @@ from vaecp.data.prediction import LatentPrediction
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.holdout import MASKED_CP, MEAN, HeldOutCheck
 from vaecp.show.report.grid import Grid
-from vaecp.show.report.numbers import share_shown, size_shown, times
+from vaecp.show.report.numbers import product_shown, share_shown, size_shown
 from vaecp.show.report.overview import count_cells, never_observed
 
 HARDER = 1.5
@@ -39,7 +39,7 @@ def tiles(
 ) -> list[Tile]:
     """Return the few numbers at the head of the page."""
     n_entries = n_cells(model.shape_)
-    found = [Tile(times(model.shape_), f"{n_entries:,} entries")]
+    found = [Tile(product_shown(model.shape_), f"{n_entries:,} entries")]
     if observations is not None:
         n_gaps = n_entries - count_cells(observations)
         found.append(Tile(f"{n_gaps:,}", f"filled ({share_shown(n_gaps / n_entries)} of all)"))
@@ -52,7 +52,7 @@ def tiles(
     return found
 
 
-def summary(
+def summary_sentences(
     model: TensorEstimator,
     observations: Observations | None,
     check: HeldOutCheck | None,

@@ -18,13 +18,13 @@ MIN_TABLE = 32
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """Table sizes per mode; they may exceed the modes' own sizes, the rest being padding."""
 
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, shape: tuple[int, ...]) -> Layout:
+    def of(cls, shape: tuple[int, ...]) -> RowLayout:
         """Round the sizes up, so that similar tensors share a compiled program."""
         return cls(tuple(round_up(n_rows, at_least=MIN_TABLE) for n_rows in shape))
 

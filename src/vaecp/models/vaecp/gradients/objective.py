@@ -11,7 +11,7 @@ from jax import Array
 from vaecp.models.vaecp.gradients import rows as variational
 from vaecp.models.vaecp.gradients.decoder import Decoder, look_up
 from vaecp.models.vaecp.gradients.kernels import Tables
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.runtime.placement import AXIS
@@ -61,7 +61,7 @@ def batch_elbo(
     batch: Entries,
     key: Array,
     n_entries: Array | int,
-    layout: Layout,
+    layout: RowLayout,
     free: Array,
     n_draws: int = 1,
     likelihood: Likelihood = GAUSSIAN,
@@ -95,7 +95,7 @@ def batch_elbo(
 
 
 def _of_part(
-    decoder: Decoder, rows: Array, part: Entries, layout: Layout, likelihood: Likelihood
+    decoder: Decoder, rows: Array, part: Entries, layout: RowLayout, likelihood: Likelihood
 ) -> Array:
     tables: Tables = look_up(decoder, rows, layout, part.indices)
     return likelihood.total(tables, part.values, part.weights)
