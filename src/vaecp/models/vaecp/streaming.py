@@ -83,9 +83,8 @@ def fit_stored(
         "likelihood": kind.name,
         "likelihood_reason": why,
     }
-    return LearnedFromDisk(
-        sample, scaling, FitResult(fitted, Diagnostics(found.history, "piece", found=told))
-    )
+    diagnostics = Diagnostics(found.history, "piece", found=told)
+    return LearnedFromDisk(sample, scaling, FitResult(fitted, diagnostics))
 
 
 def _judges(n_sample: int, random: np.random.Generator) -> np.ndarray:

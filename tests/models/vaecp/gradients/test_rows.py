@@ -50,8 +50,13 @@ def test_a_posterior_that_equals_the_prior_has_no_kl(rows):
 def test_padded_rows_do_not_count(rows):
     prior = Prior(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
     roomy = RowLayout((8, 7))
-    padded = Rows(*(jnp.asarray(roomy.stack(LAYOUT.split(a))) for a in rows))
-    padded = jax.tree.map(lambda a: jnp.where(a == 0, 9.0, a), padded)
+
+    def with_room(table):
+        modes = zip(LAYOUT.split(table), roomy.sizes, strict=True)
+        wide = [jnp.pad(a, ((0, size - len(a)), (0, 0)), constant_values=9.0) for a, size in modes]
+        return jnp.concatenate(wide)
+
+    padded = Rows(*map(with_room, rows))
     np.testing.assert_allclose(
         factors.kl(padded, prior, roomy, jnp.asarray(roomy.is_row((3, 5)))[:, None]),
         factors.kl(rows, prior, LAYOUT, ALL_FREE),

@@ -64,11 +64,3 @@ class RowLayout:
                 for size, n_rows in zip(self.sizes, shape, strict=True)
             ]
         )
-
-    def stack(self, tables: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Join tables of (..., rows, R) per mode into one, padded with zeros."""
-        padded = []
-        for table, size in zip(tables, self.sizes, strict=True):
-            widths = [(0, 0)] * (table.ndim - 2) + [(0, size - table.shape[-2]), (0, 0)]
-            padded.append(np.pad(table, widths))
-        return np.concatenate(padded, axis=-2)
