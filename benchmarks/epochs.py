@@ -11,7 +11,7 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.driver import run_phases
 from vaecp.models.vaecp.gradients.entries import InMemory
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
 from vaecp.models.vaecp.gradients.schedule import Schedule, loop_for
 from vaecp.runtime.compilation import keep_compiled_programs
@@ -59,7 +59,7 @@ def epoch_timer(
     """
     keep_compiled_programs()
     random = np.random.default_rng(0)
-    layout = Layout.of(observations.shape)
+    layout = RowLayout.of(observations.shape)
     placement = Placement.on()
     loop = loop_for(len(observations), batch_size, layout, 1, 5.0, placement)
     free = free_numbers(observations.shape, layout, architecture)

@@ -20,7 +20,7 @@ import numpy as np
 import vaecp
 from vaecp.models.vaecp.gradients import kernels as fused
 from vaecp.models.vaecp.gradients.kernels import reference
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop, Phase, Problem, run_chunk
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
 from vaecp.models.vaecp.gradients.objective import Entries
@@ -51,7 +51,7 @@ def random_problem(n_entries: int) -> Problem:
         held_out=jnp.zeros((1, n_entries)),
         n_entries=jnp.float32(n_entries),
         validation=Entries(jnp.zeros((32, 3), jnp.int32), jnp.zeros(32), jnp.zeros(32)),
-        free=jnp.asarray(free_numbers(SHAPE, Layout(SHAPE), PUBLISHED)),
+        free=jnp.asarray(free_numbers(SHAPE, RowLayout(SHAPE), PUBLISHED)),
     )
 
 
@@ -59,7 +59,7 @@ def entries_a_second(problem: Problem, n_steps: int) -> float:
     """Of the published model in the compiled loop, everything included."""
     n_entries = problem.training.values.size
     block = choose_block_size(n_entries, BATCH)
-    loop = Loop(Layout(SHAPE), BATCH, block, n_draws=1, epochs_per_chunk=1)
+    loop = Loop(RowLayout(SHAPE), BATCH, block, n_draws=1, epochs_per_chunk=1)
     states = initial_states(0, [0.0], loop.layout, PUBLISHED, np.asarray(problem.free))
     phase = Phase(*(np.full(1, setting, np.float32) for setting in (1e-4, 1e-4, 1, 0, 0)))
     random = np.random.default_rng(0)

@@ -29,7 +29,7 @@ def measure(n_devices: int) -> float:
     from vaecp.data.observations import Observations
     from vaecp.models.vaecp.gradients.driver import Groups
     from vaecp.models.vaecp.gradients.entries import InMemory, shuffled_blocks
-    from vaecp.models.vaecp.gradients.layout import Layout
+    from vaecp.models.vaecp.gradients.layout import RowLayout
     from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
     from vaecp.models.vaecp.gradients.schedule import Schedule, loop_for
     from vaecp.runtime.placement import Placement
@@ -38,7 +38,7 @@ def measure(n_devices: int) -> float:
     random, n_entries = np.random.default_rng(0), n_devices * ENTRIES
     indices = np.stack([random.integers(size, size=n_entries) for size in SHAPE], axis=1)
     tensor = Observations(indices, random.normal(size=n_entries), SHAPE)
-    placement, layout = Placement.on("all"), Layout.of(SHAPE)
+    placement, layout = Placement.on("all"), RowLayout.of(SHAPE)
     architecture = Architecture(8, 16, multilinear=True, shared_prior=False, near_zero=True)
     loop = loop_for(n_entries, n_devices * PER_DEVICE, layout, 1, 1.0, placement)
     free = free_numbers(SHAPE, layout, architecture)

@@ -16,23 +16,21 @@ from vaecp.study import evaluation, reproduction
 from vaecp.study.evaluation.page import headline_table
 from vaecp.study.evaluation.tables import at_best
 from vaecp.study.experiments import BEST, Results, markdown, medians
-from vaecp.study.experiments.results import of_one_version
+from vaecp.study.experiments.results import frame_of, of_one_version
 from vaecp.study.experiments.tables import code_in_words
 
 ROOT = Path(__file__).parents[1]
 EVIDENCE, PAGES, README = ROOT / "evidence", ROOT / "docs" / "results", ROOT / "README.md"
 
 
-def frame_of(name: str):
+def runs_of(name: str):
     """Return the runs of one folder, of one version."""
-    kept = Results()
-    kept.add(of_one_version(Results.read(EVIDENCE / name / "results.jsonl").records))
-    return kept.frame()
+    return frame_of(of_one_version(Results.read(EVIDENCE / name / "results.jsonl").records))
 
 
 def readme_tables() -> dict[str, str]:
     """Return what stands between the comments of the README, by their name."""
-    gaps, paper = frame_of("gaps"), frame_of("paper")
+    gaps, paper = runs_of("gaps"), runs_of("paper")
     return {
         "gaps": f"{markdown(headline_table(at_best(gaps)))}\nRuns of {code_in_words(gaps)}.",
         "paper": f"{markdown(medians(paper, BEST).reset_index())}\nRuns of {code_in_words(paper)}.",

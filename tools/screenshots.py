@@ -6,13 +6,13 @@ Needs Chromium and its driver (`apt-get install chromium chromium-driver`).
 from __future__ import annotations
 
 import base64
-import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-from selenium import webdriver
+from chromium import open_browser
 
 import vaecp
 from vaecp.app.demo import interleukin
@@ -33,7 +33,7 @@ def main() -> None:
     """Fit the demo's tensor, write its report, and take the pictures."""
     observations = interleukin()
     model = vaecp.VAECP(random_state=0).fit_tensor(observations)
-    browser = open_browser()
+    browser = open_browser("--hide-scrollbars")
     try:
         with tempfile.TemporaryDirectory() as folder:
             page = model_report(model, Path(folder) / "report.html", observations)
@@ -44,20 +44,8 @@ def main() -> None:
         browser.quit()
 
 
-def open_browser() -> webdriver.Chrome:
-    """Return a Chromium without a window."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        sys.exit("Chromium is not installed: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(argument)
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-
-
 def take(
-    browser: webdriver.Chrome,
+    browser: Any,
     page: Path,
     section: str,
     width: int,

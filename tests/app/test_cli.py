@@ -7,50 +7,21 @@ import subprocess
 import sys
 import time
 import types
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from row_means import RowMeanModel
 from typer.testing import CliRunner
 
 from vaecp.app import cli
 from vaecp.data.observations import Observations
-from vaecp.data.prediction import Prediction
 from vaecp.models import registry
-from vaecp.models.base import TensorEstimator
-from vaecp.models.fitted import FitResult, Fitted
+from vaecp.models.fitted import FitResult
 
 runner = CliRunner()
 TABLE = "user,week,stars\nann,1,5\nann,2,3\nbob,1,2\nbob,2,\n"
-
-
-@dataclass(frozen=True, eq=False)
-class UserMeans(Fitted):
-    means: np.ndarray
-
-    @property
-    def factors(self):
-        return (self.means[:-1, None],)
-
-    def predict(self, indices):
-        mean = self.means[indices[:, 0]]
-        return Prediction(mean, np.ones(len(mean)), np.zeros(len(mean)))
-
-
-class UserMeanModel(TensorEstimator):
-    """Stands in for the real model: each entry is the mean of its row in the first mode."""
-
-    fitted_type = UserMeans
-
-    def __init__(self, random_state=None):
-        self.random_state = random_state
-
-    def _fit(self, observations, random):
-        rows, size = observations.indices[:, 0], observations.shape[0]
-        counts = np.maximum(np.bincount(rows, minlength=size), 1)
-        means = np.bincount(rows, weights=observations.values, minlength=size) / counts
-        return FitResult(UserMeans(np.append(means, 0.0)))
 
 
 @pytest.fixture
@@ -60,7 +31,7 @@ def asked(monkeypatch):
 
     def model(rank, seed):
         requests.append((rank, seed))
-        return UserMeanModel(random_state=seed)
+        return RowMeanModel(random_state=seed)
 
     monkeypatch.setattr(cli, "default_model", model)
     return requests
@@ -157,7 +128,7 @@ def test_predict_adds_four_columns_to_the_queries(asked, shelf, source, tmp_path
 def test_queries_take_the_type_of_the_labels_that_the_model_knows(shelf, tmp_path):
     keys = pd.DataFrame({"room": ["7", "A1"], "day": [1.5, 2.0]})
     observations = Observations.from_table(keys.assign(y=[1.0, 5.0]), ["room", "day"], "y")
-    shelf["m"] = UserMeanModel().fit_tensor(observations)
+    shelf["m"] = RowMeanModel().fit_tensor(observations)
     (tmp_path / "q.csv").write_text("room,day\n7,2\n")
     outcome = run("predict", "m", tmp_path / "q.csv", "-o", tmp_path / "a.csv", "--json")
     assert json.loads(outcome.stdout)["with_unseen_labels"] == 0
@@ -167,7 +138,7 @@ def test_queries_take_the_type_of_the_labels_that_the_model_knows(shelf, tmp_pat
 def test_a_text_among_numbers_is_unseen_and_leaves_the_numbers_as_they_are(shelf, tmp_path):
     keys = pd.DataFrame({"sample": [7, 8], "day": [1, 2]})
     observations = Observations.from_table(keys.assign(y=[1.0, 5.0]), ["sample", "day"], "y")
-    shelf["m"] = UserMeanModel().fit_tensor(observations)
+    shelf["m"] = RowMeanModel().fit_tensor(observations)
     (tmp_path / "q.csv").write_text("sample,day\n8,2\nnew,2\n")
     outcome = run("predict", "m", tmp_path / "q.csv", "-o", tmp_path / "a.csv", "--json")
     assert json.loads(outcome.stdout)["with_unseen_labels"] == 1

@@ -15,6 +15,7 @@ from vaecp.errors import FormatError
 from vaecp.formats import read, registry, write
 from vaecp.formats.common import named_arrays
 from vaecp.formats.registry import Format, Kind
+from vaecp.outcomes.store import load
 
 
 class Nested(Format):
@@ -68,6 +69,31 @@ def test_the_commands_read_and_write_a_registered_format(nested, tmp_path):
     filled = np.array(json.loads(output.read_text()), dtype=float)
     np.testing.assert_array_equal(filled[:2], [[1, 2, 3], [2, 4, 6]])
     assert np.isfinite(filled).all()
+
+
+def test_a_table_of_a_registered_format_is_compared_reported_saved_and_predicted(nested, tmp_path):
+    pytest.importorskip("plotly")
+    pytest.importorskip("matplotlib")
+    source, saved, page = (tmp_path / name for name in ("in.nested", "m.vaecp", "page.html"))
+    random = np.random.default_rng(0)
+    table = np.outer(1 + random.random(6), 1 + random.random(5))
+    write(Observations.from_array(np.where(table < 3, table, np.nan)), source)
+    fitting = ("--method", "CPALS", "--rank", 1, "--save", saved, "--report", page, "--no-check")
+    comparing = ("--methods", "HOSVD", "--ranks", "1", "--repeats", 1, "--jobs", 1)
+    for arguments in (
+        ("complete", source, "-o", tmp_path / "out.nested", *fitting),
+        ("compare", source, "-o", tmp_path / "compared", *comparing),
+        ("report", saved, "--data", source, "-o", page, "--no-check"),
+    ):
+        outcome = run(*arguments)
+        assert outcome.exit_code == 0, outcome.output
+    assert "in.nested" in page.read_text()
+    assert "HOSVD" in (tmp_path / "compared" / "table.md").read_text()
+    filled = np.array(json.loads((tmp_path / "out.nested").read_text()))
+    model = load(saved)
+    np.testing.assert_allclose(
+        filled[table >= 3], model.predict(np.argwhere(table >= 3)), rtol=1e-3
+    )
 
 
 def test_a_format_is_forgotten_with_its_registration():

@@ -1,6 +1,33 @@
-"""What a campaign came to, in the summary of a run."""
+"""Files to damage, processes that read them, and what a campaign came to."""
 
+from contextlib import closing
+
+import pytest
+from fuzzing import data_files, model_files
 from fuzzing.campaign import TALLY
+from fuzzing.children import Child
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return data_files.save_all(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return model_files.save_all(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def reader(data):
+    with closing(Child([("data", path) for path in data.values()])) as child:
+        yield child
+
+
+@pytest.fixture(scope="module")
+def loader(models):
+    with closing(Child([("model", path) for path in models.values()])) as child:
+        yield child
 
 
 def pytest_terminal_summary(terminalreporter):

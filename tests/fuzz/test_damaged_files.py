@@ -3,33 +3,8 @@
 import pytest
 from fuzzing import data_files, model_files
 from fuzzing.campaign import damage
-from fuzzing.children import Child
 
 OF_DATA = data_files.NAMES
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return data_files.save_all(tmp_path_factory.mktemp("data"))
-
-
-@pytest.fixture(scope="module")
-def reader(data):
-    child = Child([("data", path) for path in data.values()])
-    yield child
-    child.close()
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    return model_files.save_all(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture(scope="module")
-def loader(models):
-    child = Child([("model", path) for path in models.values()])
-    yield child
-    child.close()
 
 
 @pytest.mark.parametrize("kind", OF_DATA)

@@ -1,32 +1,11 @@
 """Files that were never good: contents that contradict each other, chosen by Hypothesis."""
 
 import pytest
-from fuzzing import data_files, lies, made_up, model_files
+from fuzzing import lies, made_up, model_files
 from fuzzing.campaign import judge
-from fuzzing.children import Child
 from fuzzing.effort import cases
 from hypothesis import given
 from hypothesis import strategies as st
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory):
-    seeds = data_files.save_all(tmp_path_factory.mktemp("data"))
-    child = Child([("data", path) for path in seeds.values()])
-    yield child
-    child.close()
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    return model_files.save_all(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture(scope="module")
-def loader(models):
-    child = Child([("model", path) for path in models.values()])
-    yield child
-    child.close()
 
 
 @pytest.mark.parametrize("suffix", made_up.KINDS)

@@ -7,14 +7,14 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.driver import Outcome, run_phases
 from vaecp.models.vaecp.gradients.entries import InMemory
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
 from vaecp.models.vaecp.gradients.schedule import Schedule
 from vaecp.runtime.placement import Placement
 
 SHAPE = (12, 12)
-LAYOUT = Layout.of(SHAPE)
+LAYOUT = RowLayout.of(SHAPE)
 ARCHITECTURE = Architecture(rank=2, hidden=4, multilinear=True, shared_prior=False, near_zero=True)
 FREE = free_numbers(SHAPE, LAYOUT, ARCHITECTURE)
 

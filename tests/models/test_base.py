@@ -33,8 +33,6 @@ class CentredColumns(Scaling):
 
 
 class CentredCPALS(vaecp.CPALS):
-    scaling_type = CentredColumns
-
     def _scaling(self, observations):
         columns = observations.to_array().mean(axis=0)
         return CentredColumns(columns.mean(), 2.0, np.append(columns, columns.mean()))

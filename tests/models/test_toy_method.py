@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
+from installed_package import help_with
 from method_contract import MethodContract, Table, small_model
 from typer.testing import CliRunner
 
@@ -135,22 +133,8 @@ def test_its_rows_are_drawn_in_the_order_that_they_have(method):
 
 def test_a_package_that_is_installed_brings_its_method_to_the_help(tmp_path):
     """An entry point names a module that registers the method, which is loaded when it is built."""
-    (tmp_path / "their_package.py").write_text(
+    source = (
         'import vaecp\nvaecp.register(vaecp.Method("RowEffects", "test_toy_method:RowEffects"))\n'
     )
-    described = tmp_path / "their_package-1.0.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n"
-    )
-    (described / "entry_points.txt").write_text("[vaecp.plugins]\ntheirs = their_package\n")
-    paths = (str(tmp_path), os.environ.get("PYTHONPATH", ""))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
     for command in ("complete", "compare"):
-        outcome = subprocess.run(
-            [sys.executable, "-m", "vaecp", command, "--help"],
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert "RowEffects" in outcome.stdout, outcome.stderr
+        assert "RowEffects" in help_with(tmp_path, source, command)

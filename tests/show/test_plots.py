@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from quick_models import QUICK_MODELS, each_method
 from sklearn.base import clone
 
 import vaecp
@@ -79,16 +80,6 @@ def test_nothing_measured_is_refused(plot):
 
 # ---- plots of models and entries -------------------------------------------------------
 
-METHODS = [
-    vaecp.VAECP(rank=2, hidden=4, n_members=2, max_epochs=20, random_state=0),
-    vaecp.CPALS(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.NCP(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.HOSVD(rank=2, max_iter=20),
-    vaecp.TuckerALS(rank=(2, 2, 1), max_iter=20),
-    vaecp.FBCP(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.InfTucker(rank=2, max_iter=3, random_state=0),
-]
-each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 quick_fits = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -168,7 +159,7 @@ def test_a_row_with_more_entries_has_a_narrower_band():
 
 
 def test_bands_of_vaecp_are_the_posterior_standard_deviations(data):
-    model = clone(METHODS[0]).fit_tensor(data)
+    model = clone(QUICK_MODELS[0]).fit_tensor(data)
     ensemble = model.fitted_.ensemble
     four = tuple(np.full_like(rows, 4.0) for rows in ensemble.variance)
     model.fitted_ = replace(model.fitted_, ensemble=replace(ensemble, variance=four))
@@ -209,7 +200,7 @@ def test_the_relevance_of_a_component_is_what_it_adds():
 
 
 def test_the_history_is_drawn_by_term_and_member(data, ax):
-    model = METHODS[0].fit_tensor(data)
+    model = QUICK_MODELS[0].fit_tensor(data)
     assert plots.plot_history(model, "training_loss", ax) is ax
     assert len(ax.lines) == model.history_["member"].nunique()
     losses = model.history_.query("member == 0")["training_loss"]
@@ -276,6 +267,6 @@ def test_calibration_is_the_diagonal_for_an_honest_prediction(random, ax):
 
 @quick_fits
 def test_a_method_without_components_to_weigh_says_so(data):
-    model = METHODS[-1].fit_tensor(data)
+    model = QUICK_MODELS[-1].fit_tensor(data)
     with pytest.raises(ObservationError, match="InfTucker has no components"):
         plots.plot_relevance(model)

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from quick_models import QUICK_MODELS, each_method
 from sklearn.base import clone
 from typer.testing import CliRunner
 
@@ -28,22 +29,13 @@ from vaecp.show.report.folded import folded_rows
 from vaecp.show.report.notable import most_surprising, most_uncertain
 from vaecp.show.report.numbers import label_texts, share_shown, shown, size_shown
 from vaecp.show.report.page import json_for_script
-from vaecp.show.report.settings import settings_of
-from vaecp.show.report.words import summary
+from vaecp.show.report.settings import settings_shown
+from vaecp.show.report.words import summary_sentences
 
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
 runner = CliRunner()
 EVIL = "</script><script>alert(1)</script>"
-METHODS = [
-    vaecp.VAECP(rank=2, hidden=4, n_members=2, max_epochs=20, random_state=0),
-    vaecp.CPALS(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.NCP(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.HOSVD(rank=2, max_iter=20),
-    vaecp.TuckerALS(rank=(2, 2, 1), max_iter=20),
-    vaecp.FBCP(rank=2, n_starts=1, max_iter=20, random_state=0),
-    vaecp.InfTucker(rank=2, max_iter=3, random_state=0),
-]
 # Fits are stopped early here: how good they are is not the question.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -114,7 +106,7 @@ def test_the_page_holds_every_mean_and_std_and_marks_the_gaps(model, data, tmp_p
     assert figures["modes"][1]["labels"]["2"] == "20"
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@each_method
 def test_every_method_has_a_page_with_and_without_data(method, data, tmp_path):
     fitted = method.fit_tensor(data)
     page = model_report(fitted, tmp_path / "r.html", data, check=False).read_text()
@@ -234,7 +226,9 @@ def test_the_intervals_are_judged_by_how_many_hidden_values_they_hold(
     held_out = Observations(random.integers(0, 4, (n, 3)), errors, data.shape)
     prediction = Prediction(np.zeros(n), np.full(n, spread), np.zeros(n))
     check = HeldOutCheck(held_out, 10, {"CPALS": prediction, MEAN: prediction}, {})
-    assert verdict in " ".join(summary(model, None, check, grids.predict_grid(model, None)))
+    assert verdict in " ".join(
+        summary_sentences(model, None, check, grids.predict_grid(model, None))
+    )
 
 
 def test_gaps_that_are_harder_than_the_check_are_said_to_be(data):
@@ -243,7 +237,7 @@ def test_gaps_that_are_harder_than_the_check_are_said_to_be(data):
     block = named(array)
     fitted = vaecp.FBCP(rank=2, n_starts=1, max_iter=50, random_state=0).fit_tensor(block)
     check = check_on_held_out(fitted, block)
-    words = " ".join(summary(fitted, block, check, grids.predict_grid(fitted, block)))
+    words = " ".join(summary_sentences(fitted, block, check, grids.predict_grid(fitted, block)))
     assert "the gaps are harder than the check" in words
     assert "1 of who had no observed entry at all (d)" in words
 
@@ -255,7 +249,7 @@ def test_gaps_beside_the_largest_values_are_said_to_be():
     labels = (grid, 10 * grid, np.array(["a", "b", "c"]))
     cut = Observations.from_array(array, labels=labels)
     fitted = vaecp.CPALS(rank=1, n_starts=1, random_state=0).fit_tensor(cut)
-    words = " ".join(summary(fitted, cut, None, grids.predict_grid(fitted, cut)))
+    words = " ".join(summary_sentences(fitted, cut, None, grids.predict_grid(fitted, cut)))
     assert "of the values beside a gap are among the largest tenth" in words
 
 
@@ -303,11 +297,11 @@ def test_thinning_keeps_small_modes_whole_and_both_ends():
 
 
 def test_settings_name_what_the_method_chose(data):
-    model = clone(METHODS[0]).fit_tensor(data)
-    given = dict(settings_of(model))
+    model = clone(QUICK_MODELS[0]).fit_tensor(data)
+    given = dict(settings_shown(model))
     assert given["rank"] == "2"
-    model = clone(METHODS[0]).set_params(rank=None, n_members=None).fit_tensor(data)
-    chosen = dict(settings_of(model))
+    model = clone(QUICK_MODELS[0]).set_params(rank=None, n_members=None).fit_tensor(data)
+    chosen = dict(settings_shown(model))
     rank, n_members = model.factors_[0].shape[1], len(model.fitted_.ensemble)
     assert chosen["rank"] == f"{rank}, chosen by the method"
     assert chosen["n_members"] == f"{n_members}, chosen by the method"

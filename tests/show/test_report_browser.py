@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 
+import chromium
 import numpy as np
 import pytest
 
@@ -13,16 +13,11 @@ import vaecp
 from vaecp.data.observations import Observations
 from vaecp.show.report import model_report
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER),
-        reason="Chromium or its driver is not installed: apt-get install chromium chromium-driver",
-    ),
+    pytest.mark.skipif(chromium.programs() is None, reason=chromium.ABSENT),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
@@ -33,18 +28,11 @@ READY_WITHIN = 30  # seconds: far above what it takes, so that only a page that 
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
+    found = chromium.open_browser(
         "--disable-dev-shm-usage",
         "--proxy-server=127.0.0.1:9",  # nobody listens there
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        **{"goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}},
+    )
     found.set_script_timeout(READY_WITHIN)
     yield found
     found.quit()

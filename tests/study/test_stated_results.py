@@ -41,17 +41,17 @@ def test_a_readme_without_the_places_for_tables_is_refused(pages):
 
 def test_the_page_of_gaps_is_that_of_the_runs(pages):
     kept = (ROOT / "docs" / "results" / "gaps" / "README.md").read_text()
-    assert full_table(at_best(pages.frame_of("gaps"))) in kept
+    assert full_table(at_best(pages.runs_of("gaps"))) in kept
 
 
 def test_the_page_of_the_study_is_that_of_its_runs(pages):
-    found = pages.frame_of("paper")
+    found = pages.runs_of("paper")
     kept = (ROOT / "docs" / "results" / "paper" / "README.md").read_text()
     assert markdown(medians(found, BEST).reset_index()) in kept
 
 
 def test_every_method_has_as_many_repeats_on_every_tensor_of_the_study(pages):
-    found = summarise(pages.frame_of("paper"))
+    found = summarise(pages.runs_of("paper"))
     best = found[found["comparison"] == BEST]
     assert set(best["dataset"]) == set(NAMES)
     assert set(best["method"]) == set(METHODS)

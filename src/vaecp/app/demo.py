@@ -8,20 +8,21 @@ earliest time, so two whole dose x cell panels are missing.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from vaecp import datasets
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats import write_frame
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.completion import Completion, fill
 from vaecp.runtime.extras import require
-from vaecp.runtime.files import whole_file
+from vaecp.runtime.files import write_figure
 
 CELL = "Treg"
 TIME = 0.5
@@ -45,18 +46,8 @@ class DemoResult:
 
 
 def interleukin() -> Observations:
-    """Return the response tensor under its own labels, times and doses as numbers."""
-    from tensorly.datasets import load_IL2data
-
-    data = load_IL2data()
-    ligands, times, doses, cells = data["ticks"]
-    labels = (np.array(ligands), np.array(times, float), np.array(doses, float), np.array(cells))
-    return Observations.from_array(
-        np.asarray(data["tensor"]),
-        mode_names=data["dims"],
-        labels=labels,
-        value_name="response",
-    )
+    """Return the response tensor, with the names that its modes have in TensorLy."""
+    return replace(datasets.load("il2"), mode_names=("ligands", "times", "doses", "cells"))
 
 
 def run(model: TensorEstimator, rivals: dict[str, TensorEstimator], seed: int = 0) -> DemoResult:
@@ -93,9 +84,7 @@ def write_results(result: DemoResult, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     table, picture = folder / "interleukin.csv", folder / "interleukin.png"
     write_frame(to_frame(result), table)
-    with whole_file(picture) as temporary:
-        _draw(result.completion).savefig(temporary, dpi=150)
-    return [table, picture]
+    return [table, write_figure(picture, _draw(result.completion))]
 
 
 def to_frame(result: DemoResult) -> pd.DataFrame:

@@ -14,13 +14,13 @@ from vaecp.data.labels import UNSEEN, lookup, place_in
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats import read, read_table
-from vaecp.formats.common import is_text
+from vaecp.formats.common import RESULTS, is_text
 from vaecp.formats.raw import RawTable
 from vaecp.formats.text.labels import tidied, typed
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.completion import predict_entries
 
-ADDED = ("mean", "std", "low", "high")
+ADDED = RESULTS[2:]
 
 
 class Answer(NamedTuple):
@@ -62,9 +62,7 @@ def answer(
         )
     except FormatError as error:
         raise FormatError(f"{source}: {error}") from None
-    prediction = predict_entries(model, indices)
-    columns = (prediction.mean, prediction.std, *prediction.interval(coverage))
-    found = dict(zip(ADDED, columns, strict=True)) | prediction.class_columns()
+    found = predict_entries(model, indices).columns(coverage)
     unseen = indices == UNSEEN
     return Answer(found, int(unseen.any(axis=1).sum()), _unseen_note(unseen, model, frame))
 

@@ -5,6 +5,8 @@ Cells are numbered in row-major order, the last mode running fastest, as `reshap
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 MAX_NUMBER = 2.0**62
@@ -15,7 +17,12 @@ def keys_fit(shape: tuple[int, ...]) -> bool:
     return float(np.prod(np.array(shape, dtype=float))) < MAX_NUMBER
 
 
-def cell_keys(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def n_cells(shape: Sequence[int]) -> int:
+    """Count the cells of a tensor, of however many modes."""
+    return int(np.prod([float(size) for size in shape]))
+
+
+def cell_keys(indices: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """Number entries by their cell, from 0.
 
     Examples
@@ -26,7 +33,7 @@ def cell_keys(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return fibre_keys(indices, shape, len(shape) - 1)
 
 
-def fibre_keys(indices: np.ndarray, shape: tuple[int, ...], mode: int) -> np.ndarray:
+def fibre_keys(indices: np.ndarray, shape: Sequence[int], mode: int) -> np.ndarray:
     """Number entries by their cell so that those of one fibre along `mode` are consecutive."""
     keys = np.zeros(len(indices), dtype=np.int64)
     for other, n_rows in enumerate(shape):
@@ -58,3 +65,25 @@ def unlisted_cells(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     unknown = np.ones(int(np.prod(shape, dtype=np.int64)), dtype=bool)
     unknown[cell_keys(indices, shape)] = False
     return np.flatnonzero(unknown)
+
+
+def row_counts(indices: np.ndarray, shape: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Return per mode how many entries each row has."""
+    modes = zip(indices.T, shape, strict=True)
+    return tuple(np.bincount(column, minlength=size) for column, size in modes)
+
+
+def cell_sums(
+    indices: np.ndarray, values: np.ndarray, shape: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum and the number of the values of every cell, as arrays of this shape.
+
+    Examples
+    --------
+    >>> cell_sums(np.array([[0, 1], [0, 1]]), np.array([2.0, 3.0]), (1, 2))
+    (array([[0., 5.]]), array([[0, 2]]))
+    """
+    size = n_cells(shape)
+    flat = cell_keys(indices, shape)
+    totals, counts = np.bincount(flat, values, size), np.bincount(flat, minlength=size)
+    return totals.reshape(shape), counts.reshape(shape)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vaecp.data.cells import cell_keys, cell_sums, n_cells
 from vaecp.data.observations import Observations
 from vaecp.data.standardising import Scaling, Standardiser
 from vaecp.errors import ObservationError
@@ -156,21 +157,20 @@ def _fibre_means(observations: Observations, mode: int, location: float) -> np.n
     """Return the mean of every fibre along a mode, `location` where none of it is observed."""
     shape = observations.shape
     others = [other for other in range(len(shape)) if other != mode]
-    n_fibres = int(np.prod([float(shape[other]) for other in others]))
+    sizes = [shape[other] for other in others]
+    n_fibres = n_cells(sizes)
     if n_fibres > MAX_FIBRES:
         raise ObservationError(
             f"centring across mode {observations.mode_names[mode]!r} needs the means of "
             f"{n_fibres:,} fibres, more than the {MAX_FIBRES:,} that are kept: use "
             'center="values" or "none".'
         )
-    fibre = _fibres(observations.indices, shape, others)
-    counts = np.bincount(fibre, minlength=n_fibres)
     # Deviations from the mean of all values keep their digits where the offset is large.
-    totals = np.bincount(fibre, observations.values - location, minlength=n_fibres)
-    return location + totals / np.maximum(counts, 1)
+    deviations = observations.values - location
+    totals, counts = cell_sums(observations.indices[:, others], deviations, sizes)
+    return (location + totals / np.maximum(counts, 1)).ravel()
 
 
 def _fibres(indices: np.ndarray, shape: Sequence[int], others: Sequence[int]) -> np.ndarray:
     """Number the fibres row-major over the modes other than their own."""
-    columns = tuple(indices[:, other] for other in others)
-    return np.asarray(np.ravel_multi_index(columns, tuple(shape[other] for other in others)))
+    return cell_keys(indices[:, others], [shape[other] for other in others])

@@ -156,6 +156,21 @@ def check_choice(argument: str, given: str, choices: tuple[str, ...]) -> None:
         )
 
 
+def mode_named(name: str, names: tuple[str, ...]) -> int:
+    """Return the number of a mode, or say which names there are."""
+    if name not in names:
+        raise ObservationError(f"there is no mode {name!r}: use {', '.join(map(repr, names))}.")
+    return names.index(name)
+
+
+def check_coverage(coverage: float) -> None:
+    """Refuse a coverage of intervals that is no probability."""
+    if not 0 < coverage < 1:
+        raise ObservationError(
+            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
+        )
+
+
 def numbers_of(column: Any, name: str, place: Place) -> np.ndarray:
     """Return a column as float64, or say where its first cell is that is no number."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vaecp.data.checks import check_n_modes
+from vaecp.data.checks import check_bounds, check_n_modes
 from vaecp.data.labels import Place, columns_of, encode, place_in
 from vaecp.errors import ObservationError
 
@@ -16,6 +16,15 @@ from vaecp.errors import ObservationError
 def default_mode_names(n_modes: int) -> tuple[str, ...]:
     """Return what modes are called that have no name of their own."""
     return tuple(f"mode {mode}" for mode in range(n_modes))
+
+
+def narrowed(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return coordinates as 32-bit integers, where these can number all rows."""
+    wide = indices.dtype.kind in "iu" and indices.dtype.itemsize > 4
+    if not wide or max(shape, default=0) >= 2**31:
+        return indices
+    check_bounds(indices, shape)
+    return indices.astype(np.int32)
 
 
 def dense_entries(array: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -81,3 +90,10 @@ def coded_keys(
         strict=True,
     )
     return np.stack(codes, axis=1), labels, names
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to; the caller's own array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

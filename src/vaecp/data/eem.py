@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
 from vaecp.data.observations import Observations
+from vaecp.data.sampling import zero_at
 from vaecp.errors import ObservationError
 
 RAMAN_SHIFT = 3382.0
@@ -151,9 +152,4 @@ def _with_zeros(
     observations.refuse_if_vast()
     mask = np.zeros(observations.shape, dtype=bool)
     np.moveaxis(mask, modes, (-2, -1))[..., where] = True
-    indices = np.argwhere(mask)
-    return replace(
-        observations,
-        indices=np.concatenate([observations.indices, indices.astype(observations.indices.dtype)]),
-        values=np.concatenate([observations.values, np.zeros(len(indices))]),
-    )
+    return zero_at(observations, np.argwhere(mask))

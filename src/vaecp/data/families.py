@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import special, stats
@@ -71,40 +72,34 @@ class Family(ABC):
 class Bernoulli(Family):
     """Yes (1) or no (0); the latent parameter is the log-odds."""
 
+    link: ClassVar[Callable[[np.ndarray], np.ndarray]] = special.expit
+    """From the latent parameter to the probability of 1."""
+    log_link: ClassVar[Callable[[np.ndarray], np.ndarray]] = special.log_expit
+
     @property
     def classes(self) -> np.ndarray:
         return np.array([0.0, 1.0])
 
     def moments(self, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        probability = special.expit(latent)
+        probability = self.link(latent)
         return probability, probability * (1 - probability)
 
     def log_prob(self, values: np.ndarray, latent: np.ndarray) -> np.ndarray:
-        return special.log_expit(np.where(values > 0.5, latent, -latent))
+        return self.log_link(np.where(values > 0.5, latent, -latent))
 
     def cdf(self, values: np.ndarray, latent: np.ndarray) -> np.ndarray:
-        return np.where(values >= 1, 1.0, np.where(values >= 0, special.expit(-latent), 0.0))
+        return np.where(values >= 1, 1.0, np.where(values >= 0, self.link(-latent), 0.0))
 
     def sample(self, latent: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        return (random.random(latent.shape) < special.expit(latent)).astype(np.float64)
+        return (random.random(latent.shape) < self.link(latent)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Probit(Bernoulli):
     """Yes (1) or no (0): whether the latent parameter and standard normal noise exceed 0."""
 
-    def moments(self, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        probability = special.ndtr(latent)
-        return probability, probability * (1 - probability)
-
-    def log_prob(self, values: np.ndarray, latent: np.ndarray) -> np.ndarray:
-        return special.log_ndtr(np.where(values > 0.5, latent, -latent))
-
-    def cdf(self, values: np.ndarray, latent: np.ndarray) -> np.ndarray:
-        return np.where(values >= 1, 1.0, np.where(values >= 0, special.ndtr(-latent), 0.0))
-
-    def sample(self, latent: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        return (random.random(latent.shape) < special.ndtr(latent)).astype(np.float64)
+    link = special.ndtr
+    log_link = special.log_ndtr
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from vaecp.data.cells import cell_keys, coordinates, unlisted_cells
-from vaecp.data.checks import (
-    check_bounds,
-    check_choice,
-    check_observations,
-    numbers_of,
-    times,
+from vaecp.data.cells import cell_sums, coordinates, n_cells, unlisted_cells
+from vaecp.data.checks import check_choice, check_observations, numbers_of, times
+from vaecp.data.coding import (
+    coded_keys,
+    coded_table,
+    default_mode_names,
+    dense_entries,
+    narrowed,
+    read_only,
 )
-from vaecp.data.coding import coded_keys, coded_table, default_mode_names, dense_entries
 from vaecp.data.labels import Place, row_number
 from vaecp.data.limits import Limits, limits_among
-from vaecp.data.repeats import averaged, refuse_repeated
-from vaecp.data.sampling import absent_cells
+from vaecp.data.repeats import Duplicates, settled
+from vaecp.data.sampling import with_zeros
 from vaecp.errors import ObservationError
 from vaecp.runtime.extras import require
 
@@ -34,7 +35,6 @@ MAX_DENSE_ENTRIES = 500_000_000
 """Above this many cells a dense array is refused rather than left to exhaust the memory."""
 
 Absent = Literal["unknown", "zero"]
-Duplicates = Literal["error", "keep", "mean"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,27 +76,20 @@ class Observations:
     weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        indices, values = np.asarray(self.indices), np.asarray(self.values)
-        shape = tuple(int(size) for size in self.shape)
+        shape, values = tuple(int(size) for size in self.shape), np.asarray(self.values)
+        indices = narrowed(np.asarray(self.indices), shape)
         if values.dtype.kind in "iub":
             values = values.astype(np.float64)
-        if (
-            indices.dtype.kind in "iu"
-            and indices.dtype.itemsize > 4
-            and max(shape, default=0) < 2**31
-        ):
-            check_bounds(indices, shape)
-            indices = indices.astype(np.int32)
         names = tuple(str(name) for name in self.mode_names) or default_mode_names(len(shape))
         labels = tuple(np.asarray(mode) for mode in self.labels) or tuple(
             np.arange(size) for size in shape
         )
         for name, value in (
-            ("indices", _read_only(indices)),
-            ("values", _read_only(values)),
+            ("indices", read_only(indices)),
+            ("values", read_only(values)),
             ("shape", shape),
             ("mode_names", names),
-            ("labels", tuple(_read_only(mode) for mode in labels)),
+            ("labels", tuple(read_only(mode) for mode in labels)),
         ):
             object.__setattr__(self, name, value)
         check_observations(self)
@@ -229,7 +222,7 @@ class Observations:
     @property
     def n_cells(self) -> int:
         """How many entries the tensor has, observed or not."""
-        return int(np.prod([float(size) for size in self.shape]))
+        return n_cells(self.shape)
 
     @property
     def feature_tables(self) -> tuple[np.ndarray, ...]:
@@ -309,7 +302,9 @@ class Observations:
             raise ObservationError(
                 f"{self.value_name!r} is the name of a mode and of the values: rename one of them."
             )
-        return self.keys().assign(**{self.value_name: self.values})
+        frame = self.keys()
+        frame[self.value_name] = self.values
+        return frame
 
     def to_xarray(self) -> xr.DataArray:
         """Return an `xarray.DataArray` with the labels as coordinates, NaN where unknown."""
@@ -320,10 +315,9 @@ class Observations:
     def to_array(self) -> np.ndarray:
         """Return the dense array, NaN where unknown; repeated entries are averaged."""
         self.refuse_if_vast()
-        flat, total = cell_keys(self.indices, self.shape), np.zeros(self.n_cells)
-        np.add.at(total, flat, self.values)
+        totals, counts = cell_sums(self.indices, self.values, self.shape)
         with np.errstate(invalid="ignore"):
-            return (total / np.bincount(flat, minlength=self.n_cells)).reshape(self.shape)
+            return totals / counts
 
     def gaps(self) -> np.ndarray:
         """Return the coordinates of every entry that is not observed, in row-major order."""
@@ -335,21 +329,7 @@ class Observations:
 
         Where these are many, at a sample of them, which weighs as much as all.
         """
-        listed = self.known if unknown is None else np.concatenate([self.known, unknown])
-        zeros, weight = absent_cells(listed, len(self), self.shape)
-        found = replace(
-            self,
-            indices=np.concatenate([self.indices, zeros]),
-            values=np.concatenate([self.values, np.zeros(len(zeros))]),
-        )
-        if weight == 1:
-            return found
-        note = (
-            f"{len(zeros):,} of the absent entries stand for all of them, as zeros that weigh "
-            f"{weight:,.1f} times as much as a listed entry."
-        )
-        weights = np.concatenate([np.ones(len(self)), np.full(len(zeros), weight)])
-        return replace(found, weights=weights, notes=(*self.notes, note))
+        return with_zeros(self, unknown)
 
     def refuse_if_vast(self) -> None:
         """Refuse to list every entry where that would exhaust the memory."""
@@ -364,17 +344,4 @@ class Observations:
 
         Limits are kept beside the average of exact values; they have places after these.
         """
-        check_choice("duplicates", duplicates, get_args(Duplicates))
-        if duplicates == "keep":
-            return self
-        if duplicates == "mean":
-            return averaged(self)
-        refuse_repeated(self, place)
-        return self
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to; the caller's own array stays as it is."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+        return settled(self, duplicates, place)

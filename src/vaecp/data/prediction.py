@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from vaecp.data.checks import check_coverage
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ErrorShape
 from vaecp.data.families import Family, Transform
 from vaecp.data.standardising import Scaling
@@ -60,8 +61,7 @@ class Prediction:
 
     def interval(self, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Return the central interval that holds a value with this probability."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage is {coverage}: use a number between 0 and 1, such as 0.9.")
+        check_coverage(coverage)
         return self.quantile((1 - coverage) / 2), self.quantile((1 + coverage) / 2)
 
     def cdf(self, values: np.ndarray) -> np.ndarray:
@@ -99,6 +99,12 @@ class Prediction:
             "these values are no classes, so they have no probabilities: use quantiles, or a "
             "likelihood such as 'bernoulli' or 'ordinal'."
         )
+
+    def columns(self, coverage: float) -> dict[str, np.ndarray]:
+        """Return what results say of each entry, by the names of their columns."""
+        low, high = self.interval(coverage)
+        named = {"mean": self.mean, "std": self.std, "low": low, "high": high}
+        return named | self.class_columns()
 
     def class_columns(self) -> dict[str, np.ndarray]:
         """Return the probabilities of classes by the name of their column: p_1, p_2; or nothing."""

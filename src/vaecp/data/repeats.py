@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from vaecp.data.cells import distinct_cells
+from vaecp.data.checks import check_choice
 from vaecp.data.labels import Place
 from vaecp.errors import ObservationError
 
@@ -15,7 +16,20 @@ if TYPE_CHECKING:
     from vaecp.data.observations import Observations
 
 
-def averaged(observations: Observations) -> Observations:
+Duplicates = Literal["error", "keep", "mean"]
+
+
+def settled(observations: Observations, duplicates: Duplicates, place: Place) -> Observations:
+    """Refuse, keep or average entries that are listed more than once."""
+    check_choice("duplicates", duplicates, get_args(Duplicates))
+    if duplicates == "mean":
+        return _averaged(observations)
+    if duplicates == "error":
+        _refuse_repeated(observations, place)
+    return observations
+
+
+def _averaged(observations: Observations) -> Observations:
     """Return every entry once, with the mean of its values; limits stay as they are.
 
     Where entries have weights, the mean is weighted, and the entry has their mean weight.
@@ -33,7 +47,7 @@ def averaged(observations: Observations) -> Observations:
     return replace(observations, indices=indices, values=means, weights=total / counts)
 
 
-def refuse_repeated(observations: Observations, place: Place) -> None:
+def _refuse_repeated(observations: Observations, place: Place) -> None:
     """Name two places with the same entry, if there are any; those of limits come last."""
     indices = observations.known
     first, group = distinct_cells(indices, observations.shape)

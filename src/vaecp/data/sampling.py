@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from vaecp.data.cells import cell_keys, coordinates, keys_fit, unlisted_cells
 from vaecp.errors import ObservationError
+
+if TYPE_CHECKING:
+    from vaecp.data.observations import Observations
 
 ZEROS_PER_EVENT, LEAST_ZEROS = 5, 20_000
 """So many absent cells are sampled; where there are fewer, all are listed."""
@@ -41,6 +47,31 @@ def absent_cells(
         found = fresh[np.sort(first)]
     cells = coordinates(np.sort(found[:wanted]), shape)
     return cells.astype(np.int32), n_absent / wanted
+
+
+def zero_at(observations: Observations, indices: np.ndarray) -> Observations:
+    """Observe a zero at these coordinates too."""
+    return replace(
+        observations,
+        indices=np.concatenate([observations.indices, indices.astype(observations.indices.dtype)]),
+        values=np.concatenate([observations.values, np.zeros(len(indices))]),
+    )
+
+
+def with_zeros(observations: Observations, unknown: np.ndarray | None) -> Observations:
+    """Observe a zero at (a sample of the) entries that are not listed, except those in `unknown`."""
+    known, n_listed = observations.known, len(observations)
+    listed = known if unknown is None else np.concatenate([known, unknown])
+    zeros, weight = absent_cells(listed, n_listed, observations.shape)
+    found = zero_at(observations, zeros)
+    if weight == 1:
+        return found
+    note = (
+        f"{len(zeros):,} of the absent entries stand for all of them, as zeros that weigh "
+        f"{weight:,.1f} times as much as a listed entry."
+    )
+    weights = np.concatenate([np.ones(n_listed), np.full(len(zeros), weight)])
+    return replace(found, weights=weights, notes=(*observations.notes, note))
 
 
 def representative(weights: np.ndarray, n: int = REPRESENTATIVES) -> np.ndarray:

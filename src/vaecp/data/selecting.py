@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from vaecp.data.checks import mode_named
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 
@@ -46,10 +47,7 @@ def within(observations: Observations, **ranges: Range) -> Observations:
     [260, 270, 280]
     """
     for name, (low, high) in ranges.items():
-        if name not in observations.mode_names:
-            known = ", ".join(map(repr, observations.mode_names))
-            raise ObservationError(f"there is no mode {name!r}: use {known}.")
-        mode = observations.mode_names.index(name)
+        mode = mode_named(name, observations.mode_names)
         labels = observations.labels[mode]
         kept = np.ones(len(labels), dtype=bool)
         if low is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vaecp.data.cells import n_cells
 from vaecp.data.checks import times
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
@@ -87,7 +88,7 @@ class StoredEntries:
 
     @property
     def n_cells(self) -> int:
-        return int(np.prod([float(size) for size in self.shape]))
+        return n_cells(self.shape)
 
     @property
     def fingerprint(self) -> str:

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from sklearn.utils.validation import validate_data as check_names_and_width
 
+from vaecp.data.cells import row_counts
 from vaecp.data.coding import default_mode_names
 from vaecp.data.labels import UNSEEN, columns_of, lookup
 from vaecp.data.observations import Observations
@@ -59,8 +60,6 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
     """
 
     fitted_type: ClassVar[type[Fitted]]
-    scaling_type: ClassVar[type[Scaling]] = Standardiser
-    """What `_scaling` returns: model files are read with it."""
     uses_features: ClassVar[bool] = False
     """Whether features of rows, which `Observations` may carry, have a part in the fit."""
     fitted_: Any
@@ -153,18 +152,16 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
     ) -> Self:
         """Take over what was learned, all at once: a fit that fails leaves an earlier one."""
         fitted = result.fitted
-        vars(self).pop("feature_names_in_", None)
-        vars(self).pop("folded_rows_", None)
+        for of_earlier_fit in ("feature_names_in_", "folded_rows_", "stream_values_"):
+            vars(self).pop(of_earlier_fit, None)
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = observations.n_modes
         self.mode_names_ = observations.mode_names
         self.labels_ = observations.labels
         self.value_name_ = observations.value_name
-        self.observed_rows_ = tuple(
-            np.bincount(column, minlength=size) > 0
-            for column, size in zip(observations.known.T, observations.shape, strict=True)
-        )
+        counts = row_counts(observations.known, observations.shape)
+        self.observed_rows_ = tuple(count > 0 for count in counts)
         self.scaling_ = scaling
         scaled = observations.scaled(scaling)
         self.bounds_ = tuple(Bounds.of(scaled.values, scaled.limits))

@@ -9,9 +9,13 @@ import pandas as pd
 
 from vaecp.data.cells import cell_keys, coordinates, distinct_cells
 from vaecp.data.observations import Observations
-from vaecp.formats.common import RESULTS
 from vaecp.models.base import TensorEstimator
-from vaecp.outcomes.completion import CHUNK, predict_entries, refuse_taken_names
+from vaecp.outcomes.completion import (
+    CHUNK,
+    predict_entries,
+    refuse_taken_names,
+    result_frame,
+)
 
 
 def completed_cells(
@@ -31,10 +35,5 @@ def completed_cells(
         here = slice(*np.searchsorted(known, [numbers[0], numbers[-1] + 1]))
         places = known[here] - numbers[0]
         filled[places], observed[places] = values[here], True
-        ends = prediction.interval(coverage)
-        found = (filled, observed, prediction.mean, prediction.std, *ends)
-        columns = dict(zip(RESULTS, found, strict=True)) | prediction.class_columns()
-        frame = observations.keys(indices)
-        for name, column in columns.items():
-            frame[observations.value_name if name == "value" else name] = column
-        yield frame
+        given = {"value": filled, "observed": observed}
+        yield result_frame(observations, indices, given | prediction.columns(coverage))

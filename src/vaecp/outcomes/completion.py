@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from vaecp.data.cells import cell_keys, coordinates
+from vaecp.data.checks import check_coverage
 from vaecp.data.containers import Container, contents_of
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction, join
@@ -92,10 +93,8 @@ class Completion:
         """
         observations = self.observations
         refuse_taken_names((*observations.mode_names, observations.value_name))
-        frame = observations.keys(coordinates(np.arange(observations.n_cells), observations.shape))
-        for name, column in self._columns().items():
-            frame[observations.value_name if name == "value" else name] = column
-        return frame
+        everywhere = coordinates(np.arange(observations.n_cells), observations.shape)
+        return result_frame(observations, everywhere, self._columns())
 
     def to_xarray(self) -> Any:
         """Return an `xarray.Dataset`: observed, value, mean, std, low and high by label."""
@@ -117,10 +116,8 @@ class Completion:
 
     def _columns(self) -> dict[str, np.ndarray]:
         """Return what is said of every entry, in row-major order."""
-        low, high = self.prediction.interval(self.coverage)
-        found = (self.filled, self.observed, self.prediction.mean, self.prediction.std, low, high)
-        columns = {name: np.ravel(array) for name, array in zip(RESULTS, found, strict=True)}
-        return columns | self.prediction.class_columns()
+        given = {"value": np.ravel(self.filled), "observed": np.ravel(self.observed)}
+        return given | self.prediction.columns(self.coverage)
 
     def _shaped(self, flat: np.ndarray, name: str) -> Any:
         array = np.asarray(flat).reshape(self.observations.shape)
@@ -173,7 +170,7 @@ def complete(
     modes, value : the columns of labels and of values of a DataFrame with one entry per row; all
         but the last, and the last, by default.
     """
-    _check_coverage(coverage)
+    check_coverage(coverage)
     observations, container = contents_of(data, modes, value)
     observations.refuse_if_vast()
     fitted = _unfitted(model).fit_tensor(observations)
@@ -188,7 +185,7 @@ def fill(
     container: Container | None = None,
 ) -> Completion:
     """Predict every entry of a tensor with a model that was fitted to entries of it."""
-    _check_coverage(coverage)
+    check_coverage(coverage)
     observations.refuse_if_vast()
     n_cells, shape = observations.n_cells, observations.shape
     parts = [
@@ -202,7 +199,7 @@ def fill_listed(
     fitted: TensorEstimator, observations: Observations, indices: np.ndarray, coverage: float = 0.9
 ) -> ListedCompletion:
     """Predict the entries at these coordinates, however large the tensor is."""
-    _check_coverage(coverage)
+    check_coverage(coverage)
     return ListedCompletion(
         observations, fitted, indices, predict_entries(fitted, indices), coverage
     )
@@ -221,6 +218,16 @@ def predict_all(fitted: TensorEstimator, indices: np.ndarray) -> Prediction:
     """Predict any number of entries within bounded memory."""
     starts = range(0, max(len(indices), 1), CHUNK)
     return join([fitted.predict_at(indices[n : n + CHUNK]) for n in starts])
+
+
+def result_frame(
+    observations: Observations, indices: np.ndarray, columns: dict[str, np.ndarray]
+) -> pd.DataFrame:
+    """Return labels and results of entries; the column of values has their name."""
+    frame = observations.keys(indices)
+    for name, column in columns.items():
+        frame[observations.value_name if name == "value" else name] = column
+    return frame
 
 
 def refuse_taken_names(names: Sequence[str]) -> None:
@@ -242,10 +249,3 @@ def _unfitted(model: TensorEstimator | None) -> TensorEstimator:
             f"model is {model!r}: pass an estimator of this library, such as VAECP(rank=10)."
         )
     return cast(TensorEstimator, clone(model))
-
-
-def _check_coverage(coverage: float) -> None:
-    if not 0 < coverage < 1:
-        raise ObservationError(
-            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
-        )

@@ -82,17 +82,9 @@ def calibrate(
                 "quantification": QUANTIFICATION * noise * abs(slope) / selectivity,
             }
         )
-        samples.append(
-            pd.DataFrame(
-                {
-                    "sample": observations.labels[mode],
-                    "analyte": str(analyte),
-                    "known": truth,
-                    "fitted": fitted,
-                    "predicted": predicted,
-                }
-            )
-        )
+        told = {"known": truth, "fitted": fitted, "predicted": predicted}
+        named = {"sample": observations.labels[mode], "analyte": str(analyte)}
+        samples.append(pd.DataFrame(named | told))
     return Calibration(pd.DataFrame(figures), pd.concat(samples, ignore_index=True))
 
 

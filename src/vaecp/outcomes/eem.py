@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from vaecp.data.checks import mode_named
 from vaecp.data.eem import Band, find_eem_modes, parse_bands, without_scatter
 from vaecp.data.observations import Observations
 from vaecp.data.selecting import within
-from vaecp.errors import ObservationError
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes import concentrations
 from vaecp.outcomes.concentrations import Calibration
@@ -73,10 +73,7 @@ def calibrate(
     samples : the mode of the samples; the first by default.
     analytes : names of the columns of an array.
     """
-    names = observations.mode_names
-    if samples is not None and samples not in names:
-        raise ObservationError(f"there is no mode {samples!r}: use {', '.join(map(repr, names))}.")
-    mode = 0 if samples is None else names.index(samples)
+    mode = 0 if samples is None else mode_named(samples, observations.mode_names)
     if not isinstance(known, pd.DataFrame):
         array = np.asarray(known, dtype=np.float64)
         columns = analytes or [f"analyte {place + 1}" for place in range(array.shape[1])]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from vaecp.errors import CheckpointError
-from vaecp.runtime.files import whole_file
+from vaecp.runtime.files import whole_file, write_text
 from vaecp.runtime.processes import is_first, same_everywhere
 
 SCHEMA, HEADER = 1, "checkpoint.json"
@@ -74,8 +74,7 @@ class Checkpoint:
                 f"{folder}: cannot hold checkpoints ({error.strerror}): name a folder."
             ) from error
         if empty and is_first():
-            with whole_file(path) as temporary:
-                temporary.write_text(json.dumps(header), encoding="utf-8")
+            write_text(path, json.dumps(header))
         same_everywhere({"checkpoint folder": str(folder)})  # the first has written by now
         _check_header(path, header)
 

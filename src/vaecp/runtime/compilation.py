@@ -19,7 +19,7 @@ def keep_compiled_programs() -> None:
 
     if getattr(jax.config, "jax_compilation_cache_dir", None):
         return
-    folder = cache_folder("xla")
+    folder = folder_of_programs("xla")
     if folder is None:
         return
     jax.config.update("jax_compilation_cache_max_size", MAX_BYTES)
@@ -27,7 +27,7 @@ def keep_compiled_programs() -> None:
     jax.config.update("jax_compilation_cache_dir", str(folder))
 
 
-def cache_folder(name: str) -> Path | None:
+def folder_of_programs(name: str) -> Path | None:
     """Make and return a folder for compiled programs; None if there is to be none, or cannot be."""
     setting = os.environ.get(SETTING, "")
     if setting == "off":

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from vaecp.errors import FormatError
 from vaecp.runtime.interrupts import on_interrupt
@@ -52,6 +53,20 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise OSError(error.errno or 0, error.strerror or str(error), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text, whole or not at all, and return its path."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
+    """Write a figure of Matplotlib, whole or not at all, and return its path."""
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, dpi=dpi)
+    return path
 
 
 def _flush_to_disk(path: Path) -> None:

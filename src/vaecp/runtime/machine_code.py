@@ -16,7 +16,7 @@ from numba.core import serialize, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.ccallback import CFunc
 
-from vaecp.runtime.compilation import cache_folder
+from vaecp.runtime.compilation import folder_of_programs
 
 config: Any = getattr(numba, "config")  # noqa: B009  (made at run time)
 
@@ -84,7 +84,7 @@ class _Forgiving(FunctionCache):
 
 
 def _keep(compiled: Any, function: Callable, name: str) -> None:
-    folder = cache_folder(name)
+    folder = folder_of_programs(name)
     if folder is None:
         return
     before = config.CACHE_DIR

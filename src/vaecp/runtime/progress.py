@@ -70,10 +70,10 @@ def steps(total: int, unit: str) -> Iterator[int]:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show steps done and the time left; or report them, if watched."""
-    if is_watched():
-        yield report
+def progress_bar(title: str, shown: bool = True) -> Iterator[Watcher | None]:
+    """Yield what takes steps done: a bar with the time left, whoever watches, None if not shown."""
+    if not shown or is_watched():
+        yield report if shown else None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -91,9 +91,3 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int, str], None]]:
             progress.update(task, completed=done, total=max(done, total), unit=unit)
 
         yield update
-
-
-@contextmanager
-def no_progress() -> Iterator[None]:
-    """Show nothing."""
-    yield None

@@ -24,11 +24,6 @@ def n_cores() -> int:
     return min(found, max(int(told), 1)) if told.isdigit() else found
 
 
-def first_then_in_threads(function: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
-    """Apply a function to the first item, which compiles what it needs, then to all others at once."""
-    return [*map(function, items[:1]), *in_threads(function, items[1:])]
-
-
 def in_threads(function: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
     """Apply a function to all items at once, as far as there are cores, on JAX's chosen device.
 

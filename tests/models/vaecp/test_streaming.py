@@ -11,7 +11,7 @@ from vaecp import CPALS, VAECP, Recipe, load, save, scan
 from vaecp.data.standardising import Standardiser
 from vaecp.errors import ObservationError, UnsupportedError
 from vaecp.models.vaecp.gradients import streamed
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop
 from vaecp.models.vaecp.gradients.streamed import FromDisk, Stored
 from vaecp.runtime.placement import Placement
@@ -48,7 +48,7 @@ def source(entries, n_pieces: int, n_held_out: int = 30, batch_size: int = 256):
         entries, Standardiser(0.0, 1.0), chosen[:n_held_out], -(-len(entries) // n_pieces)
     )
     assert stored.n_pieces == n_pieces
-    loop = Loop(Layout.of(SHAPE), batch_size, block_size=8, epochs_per_chunk=1)
+    loop = Loop(RowLayout.of(SHAPE), batch_size, block_size=8, epochs_per_chunk=1)
     return FromDisk.of(stored, held_out, np.ones((64, 2)), loop, random, Placement.on("cpu"))
 
 

@@ -15,7 +15,6 @@ from vaecp.app.commands.measuring import (
     nothing_measured,
     ranks_of,
     read_entries,
-    save_plot,
     settings_for,
     tell,
     told_failures,
@@ -32,6 +31,7 @@ from vaecp.app.commands.options import (
 from vaecp.app.commands.printing import is_missing, print_notes, text_of
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.models import registry
+from vaecp.runtime.files import write_figure, write_text
 
 if TYPE_CHECKING:
     from vaecp.data.observations import Observations
@@ -131,8 +131,8 @@ def compare(
     title = _title(source, protocol.repeats, quick)
     of_classes = [name for name in ("auc", "brier") if table[name].notna().any()]
     shown = table[[*SHOWN, *of_classes]]
-    _write(folder / "table.md", experiments.markdown(shown))
-    save_plot(_boxes(frame, title), folder / "rmse.png")
+    write_text(folder / "table.md", experiments.markdown(shown))
+    write_figure(folder / "rmse.png", _boxes(frame, title).figure)
     account = {
         "input": source,
         "table": shown.to_dict("records"),
@@ -199,13 +199,6 @@ def _boxes(frame: Any, title: str) -> Any:
     ax = plot_rmse_boxes(repeats(frame))
     ax.set_title(title)
     return ax
-
-
-def _write(path: Path, text: str) -> None:
-    from vaecp.runtime.files import whole_file
-
-    with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def _real_numbers(observations: Observations, values: str, methods: Iterable[str]) -> list[str]:

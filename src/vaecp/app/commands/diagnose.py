@@ -164,6 +164,7 @@ def _write(
 ) -> list[Path]:
     """Write tables and pictures, and return their paths."""
     from vaecp.formats import write_frame
+    from vaecp.runtime.files import write_figure
     from vaecp.show.plots.diagnosed import figures
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,13 +175,8 @@ def _write(
     for name, frame in tables.items():
         write_frame(frame, folder / name)
         written.append(folder / name)
-    from vaecp.runtime.files import whole_file
-
-    for name, figure in figures(found, model, raw, calibration).items():
-        with whole_file(folder / name) as temporary:
-            figure.savefig(temporary, dpi=150)
-        written.append(folder / name)
-    return written
+    drawn = figures(found, model, raw, calibration)
+    return [*written, *(write_figure(folder / name, figure) for name, figure in drawn.items())]
 
 
 def _tell(

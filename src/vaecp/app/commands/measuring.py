@@ -68,14 +68,6 @@ def nothing_measured(folder: Path) -> Exception:
     )
 
 
-def save_plot(ax: Any, path: Path) -> None:
-    """Write the figure of axes as a picture."""
-    from vaecp.runtime.files import whole_file
-
-    with whole_file(path) as temporary:
-        ax.figure.savefig(temporary, dpi=150)
-
-
 def settings_for(values: str) -> dict[str, dict[str, Any]]:
     """Return the settings by which VAECP is told what kind of values there are."""
     likelihood = likelihood_of(values)

@@ -15,7 +15,7 @@ import typer
 
 from vaecp.app.commands import suggestions
 from vaecp.app.commands.groups import FORMATS, TABLES, VALUES
-from vaecp.errors import FormatError
+from vaecp.errors import FormatError, ObservationError
 from vaecp.runtime.interrupts import on_interrupt
 from vaecp.runtime.threads import n_cores
 
@@ -57,10 +57,12 @@ def likelihood_of(values: str) -> str:
 
 def check_coverage(coverage: float) -> None:
     """Refuse a probability that is none."""
-    if not 0 < coverage < 1:
-        raise typer.BadParameter(
-            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
-        )
+    from vaecp.data import checks
+
+    try:
+        checks.check_coverage(coverage)
+    except ObservationError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def refuse_overwriting(source: Path, *targets: Path | None) -> None:

@@ -11,7 +11,6 @@ from vaecp.app.commands.measuring import (
     nothing_measured,
     ranks_of,
     read_entries,
-    save_plot,
     settings_for,
     tell,
     told_failures,
@@ -19,6 +18,7 @@ from vaecp.app.commands.measuring import (
 from vaecp.app.commands.options import Effort, Printing, Source, Values, resumable
 from vaecp.app.commands.printing import kept_warnings, working
 from vaecp.app.commands.reading import Reading, Text
+from vaecp.runtime.files import write_figure
 
 CURVE = (5, 10, 15, 20, 30, 40, 50, 75, 100)
 EXAMPLES = """Examples:
@@ -59,7 +59,7 @@ def rank(
     title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if effort.quick else "")
     best = int(curve["median"].idxmin())
     effective = _effective_rank(observations, values, effort, printing)
-    save_plot(_rank_curve(measured, title, effective), folder / "rank.png")
+    write_figure(folder / "rank.png", _rank_curve(measured, title, effective).figure)
     account = {
         "input": source,
         "table": curve.reset_index().to_dict("records"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vaecp.app.commands.options import Coverage, Printing
+from vaecp.app.commands.options import Coverage, Printing, check_coverage
 from vaecp.app.commands.printing import as_json, kept_warnings, print_notes, print_summary, working
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.errors import FormatError
@@ -62,10 +62,7 @@ def report(
 
     Without --data the page shows what the model alone can tell.
     """
-    if not 0 < coverage < 1:
-        raise typer.BadParameter(
-            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
-        )
+    check_coverage(coverage)
     check_page(output, model, data)
     from vaecp.outcomes.store import load
     from vaecp.show.report import model_report

@@ -20,7 +20,7 @@ from vaecp.models.fitted import Diagnostics, FitResult
 from vaecp.models.multilinear.equations import EntryLayout, Factors, float64, lay_out
 from vaecp.models.multilinear.starts import random_start, singular_vectors
 from vaecp.models.multilinear.sweeps import (
-    Descent,
+    Descended,
     Sweep,
     balance,
     best_descent,
@@ -48,7 +48,6 @@ class _CP(TensorEstimator):
     """What both CP methods share: starts, descent, and the record of how it went."""
 
     fitted_type = CPFitted
-    scaling_type = ModeScaling
     non_negative: ClassVar[bool] = False
     rank: int
     center: str | int
@@ -131,7 +130,7 @@ class _CP(TensorEstimator):
             random_start(observations.shape, self.rank, random) for _ in range(self.n_starts - 1)
         ]
 
-    def _warning(self, descent: Descent) -> str:
+    def _warning(self, descent: Descended) -> str:
         last = descent.history[-2:]
         if descent.converged or last[0] - last[-1] <= max(FAR, self.tol) * last[0]:
             return ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vaecp.data.cells import row_counts
 from vaecp.data.fields import NOT_NEGATIVE, NUMBER, Rule, check_fields, check_modes
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
@@ -140,10 +142,7 @@ def fitted_to(
     constraint says then where it lies.
     """
     rank, shape = factors[0].shape[1], observations.shape
-    counts = [
-        np.bincount(column, minlength=size)
-        for column, size in zip(observations.indices.T, shape, strict=True)
-    ]
+    counts = row_counts(observations.indices, shape)
     grams, squares = np.zeros((len(shape), rank, rank)), 0.0
     for part in np.array_split(np.arange(len(observations)), 1 + len(observations) * rank // 2**22):
         rows = [f[c] for f, c in zip(factors, observations.indices[part].T, strict=True)]
@@ -173,7 +172,7 @@ def fitted_to(
     return CPFitted(tables, counts, axes, information, offset, noise, placed=placed)
 
 
-def _n_parameters(grams: np.ndarray, counts: list[np.ndarray], ridge: float) -> float:
+def _n_parameters(grams: np.ndarray, counts: Sequence[np.ndarray], ridge: float) -> float:
     """Count the parameters that the entries determine, less the freedom to rescale."""
     used = []
     for gram, count in zip(grams, counts, strict=True):

@@ -20,6 +20,7 @@ import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 
+from vaecp.data.cells import cell_sums, n_cells
 from vaecp.data.observations import Observations
 from vaecp.models.multilinear.products import product
 from vaecp.runtime.compilation import keep_compiled_programs
@@ -72,7 +73,7 @@ def lay_out(observations: Observations, rank: int) -> EntryLayout:
     """Choose the layout that is faster and put the entries on the device."""
     keep_compiled_programs()
     sizes = [padded_size(size) for size in observations.shape]
-    cells = float(np.prod([float(size) for size in sizes]))
+    cells = n_cells(sizes)
     pairs = rank * (rank + 1) / 2
     widest = max(cells / size / max(_others(sizes, mode)) for mode, size in enumerate(sizes))
     fits = widest * pairs <= CHUNK and cells <= MAX_DENSE_CELLS
@@ -97,19 +98,16 @@ def _order(sizes: Sequence[int], mode: int) -> list[int]:
 
 def _dense(observations: Observations) -> Dense:
     sizes = [padded_size(size) for size in observations.shape]
-    flat = np.ravel_multi_index(tuple(observations.indices.T), sizes)
-    cells = int(np.prod(sizes))
 
     def unfold(array: np.ndarray, dtype: type) -> tuple[jax.Array, ...]:
-        array = array.astype(dtype).reshape(sizes)
+        array = array.astype(dtype)
         orders = ([mode, *_order(sizes, mode)] for mode in range(len(sizes)))
         return tuple(
             jnp.asarray(array.transpose(order).reshape(sizes[order[0]], -1, sizes[order[-1]]))
             for order in orders
         )
 
-    weights = np.bincount(flat, minlength=cells)
-    totals = np.bincount(flat, observations.values, minlength=cells)
+    totals, weights = cell_sums(observations.indices, observations.values, sizes)
     square = jnp.asarray(np.sum(observations.values**2))
     # Weights are small counts, which float32 holds exactly in half the memory.
     return Dense(unfold(weights, np.float32), unfold(totals, np.float64), square)

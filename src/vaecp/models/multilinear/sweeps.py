@@ -17,7 +17,7 @@ FLOOR = 1e-12
 """Where non-negative rows end: an exact zero could never grow again by multiplication."""
 
 
-class Descent(NamedTuple):
+class Descended(NamedTuple):
     """The end of one start: rows, the objective after every accepted sweep, convergence."""
 
     factors: Factors
@@ -92,7 +92,7 @@ def _extrapolate(now: Factors, before: Factors, momentum: jax.Array) -> Factors:
     return tuple(n + momentum * (n - b) for n, b in zip(now, before, strict=True))
 
 
-def descend(sweep: Sweep, start: Factors, max_iter: int, tol: float) -> Descent:
+def descend(sweep: Sweep, start: Factors, max_iter: int, tol: float) -> Descended:
     """Repeat sweeps until the objective's relative change is below `tol`.
 
     Each sweep starts a little beyond the last step, as long as that lowers the objective;
@@ -114,10 +114,10 @@ def descend(sweep: Sweep, start: Factors, max_iter: int, tol: float) -> Descent:
         if change <= tol * value or value == 0:
             converged = True
             break
-    return Descent(current, history[1:], converged)
+    return Descended(current, history[1:], converged)
 
 
-def best_descent(sweep: Sweep, starts: list[Factors], max_iter: int, tol: float) -> Descent:
+def best_descent(sweep: Sweep, starts: list[Factors], max_iter: int, tol: float) -> Descended:
     """Run a tenth of the sweeps from every start, and the rest from the best of them."""
     if len(starts) == 1:
         return descend(sweep, starts[0], max_iter, tol)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from vaecp.data.cells import cell_sums, n_cells, row_counts
+from vaecp.data.checks import times
 from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
@@ -166,22 +168,19 @@ class _Tucker(TensorEstimator):
         check_at_least("max_iter", self.max_iter, 1)
         if not self.ridge >= 0:
             raise ValueError(f"ridge is {self.ridge}: use a number from 0.")
-        counts = [
-            np.bincount(column, minlength=size)
-            for column, size in zip(observations.indices.T, observations.shape, strict=True)
-        ]
+        counts = row_counts(observations.indices, observations.shape)
         shared = [count.max() > 1 for count in counts]
         shape = tuple(
             size if keep else 1 for size, keep in zip(observations.shape, shared, strict=True)
         )
         ranks = _clipped(self.rank, shape)
-        total, times = _dense(observations, shape)
-        array = np.divide(total, times, out=np.zeros(shape), where=times > 0)
+        totals, counted = _dense(observations, shape)
+        array = np.divide(totals, counted, out=np.zeros(shape), where=counted > 0)
         filling = fill_growing(
-            self._improve, array, times > 0, ranks, self.max_iter, self.tol, float(self.ridge)
+            self._improve, array, counted > 0, ranks, self.max_iter, self.tol, float(self.ridge)
         )
         model = filling.model
-        residual = observations.values - model.array()[tuple(_fold(observations.indices, shape))]
+        residual = observations.values - model.array()[tuple(_fold(observations.indices, shape).T)]
         noise = _noise_std(residual, shape, ranks)
         return FitResult(
             _fitted_to(model, counts, shared, noise),
@@ -216,29 +215,24 @@ def _clipped(rank: int | Sequence[int], shape: tuple[int, ...]) -> list[int]:
 
 def _dense(observations: Observations, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sum and the number of the observations of every cell."""
-    cells = int(np.prod([float(size) for size in shape]))
+    cells = n_cells(shape)
     if cells > MAX_CELLS:
         raise ObservationError(
-            f"the {' x '.join(map(str, shape))} tensor has {cells:,} cells, more than the "
+            f"the {times(shape)} tensor has {cells:,} cells, more than the "
             f"{MAX_CELLS:,} of a dense method: use CPALS or VAECP, which keep observed entries only."
         )
     if BYTES_OF_CELL * cells > available_memory():
         raise ObservationError(
-            f"the {' x '.join(map(str, shape))} tensor has {cells:,} cells, for which a dense method "
+            f"the {times(shape)} tensor has {cells:,} cells, for which a dense method "
             f"needs {BYTES_OF_CELL * cells / 1e9:.2g} GB of memory, more than is free: use CPALS or "
             "VAECP, which keep observed entries only."
         )
-    flat = np.ravel_multi_index(tuple(_fold(observations.indices, shape)), shape)
-    total = np.bincount(flat, observations.values, minlength=cells).reshape(shape)
-    return total, np.bincount(flat, minlength=cells).reshape(shape)
+    return cell_sums(_fold(observations.indices, shape), observations.values, shape)
 
 
-def _fold(indices: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
+def _fold(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Send every label of a mode that is one row to that row."""
-    return [
-        column if size > 1 else np.zeros_like(column)
-        for column, size in zip(indices.T, shape, strict=True)
-    ]
+    return np.where(np.array(shape) > 1, indices, 0)
 
 
 def _noise_std(residual: np.ndarray, shape: Sequence[int], ranks: Sequence[int]) -> float:
@@ -251,7 +245,7 @@ def _noise_std(residual: np.ndarray, shape: Sequence[int], ranks: Sequence[int])
 
 
 def _fitted_to(
-    model: TuckerModel, counts: list[np.ndarray], shared: list[bool], noise: float
+    model: TuckerModel, counts: Sequence[np.ndarray], shared: list[bool], noise: float
 ) -> Fitted:
     """Add a row for unseen labels, and the spread of the rows around it."""
     tables, spreads, known = [], [], []

@@ -25,7 +25,7 @@ from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.models.vaecp.streaming import fit_stored
 from vaecp.runtime.blas import one_thread
-from vaecp.runtime.progress import no_progress, progress_bar
+from vaecp.runtime.progress import progress_bar
 
 
 class VAECP(TensorEstimator):
@@ -249,8 +249,7 @@ class VAECP(TensorEstimator):
         if not 0 <= forget <= 1:
             raise ValueError(f"forget is {forget!r}: use a number from 0 to 1, such as 0.95.")
         if not hasattr(self, "fitted_"):
-            first = self.fit(X, y, row_features)
-            return self._with_stream(first, np.asarray(y, dtype=np.float64))
+            return self.fit(X, y, row_features)._with_stream(y)
         if row_features is not None:
             raise ValueError(
                 "row_features is given to a model that is fitted: give it to the first partial_fit, "
@@ -261,15 +260,12 @@ class VAECP(TensorEstimator):
             grown = self._grown(joining, scaling, self.fitted_.streamed(joining, forget))
         stream = getattr(self, "stream_values_", None)
         vars(self).update(vars(grown))
-        if stream is None or forget < 1 or len(stream) + len(joining.values) != self._n_entries:
+        n_entries = len(self.fitted_.support.indices)
+        if stream is None or forget < 1 or len(stream) + len(joining.values) != n_entries:
             vars(self).pop("stream_values_", None)
             return self
         self.stream_values_ = np.concatenate([stream, np.asarray(y, dtype=np.float64)])
-        return self._fitted_again() if self._n_entries >= 2 * self.n_fitted_ else self
-
-    @property
-    def _n_entries(self) -> int:
-        return len(self.fitted_.support.indices)
+        return self._fitted_again() if n_entries >= 2 * self.n_fitted_ else self
 
     def _fitted_again(self) -> Self:
         names = tuple(getattr(self, "feature_names_in_", ()))
@@ -282,17 +278,12 @@ class VAECP(TensorEstimator):
             self.value_name_,
             features=self.fitted_.known_features,
         )
-        return self._with_stream(self._learn(observations, names), observations.values)
+        return self._learn(observations, names)._with_stream(observations.values)
 
-    def _with_stream(self, model: Self, values: np.ndarray) -> Self:
-        model.stream_values_, model.n_fitted_ = np.array(values, dtype=np.float64), len(values)
-        return model
-
-    @property
-    def n_iter_(self) -> int:
-        """How many sweeps or epochs were run."""
-        check_is_fitted(self)
-        return self.diagnostics_.n_iter
+    def _with_stream(self, values: Any) -> Self:
+        self.stream_values_ = np.array(values, dtype=np.float64)
+        self.n_fitted_ = len(self.stream_values_)
+        return self
 
     @property
     def effective_rank_(self) -> int:
@@ -314,27 +305,21 @@ class VAECP(TensorEstimator):
         return self.diagnostics_.by_member()
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
-        settings, values = self._settings(), observations.values
-        kind, why = choose(observations, self.likelihood, settings)
-        likelihood = kind.of(values)
-        scaling = likelihood.scaling(values)
-        scaled = observations.scaled(scaling)
-        random = self._random()
+        kind, why = choose(observations, self.likelihood, Settings.of(self))
+        likelihood = kind.of(observations.values)
+        scaling = likelihood.scaling(observations.values)
+        scaled, random = observations.scaled(scaling), self._random()
         with one_thread():
             result = self._fit(scaled, random, likelihood)
             result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
-            self._take_over(observations, scaling, result, names)
-        vars(self).pop("stream_values_", None)
-        return self
+            return self._take_over(observations, scaling, result, names)
 
     def _learn_stored(self, entries: StoredEntries) -> Self:
-        with progress_bar("VAECP") if self.verbose else no_progress() as on_progress:
-            learned = fit_stored(
-                entries, self.likelihood, self._settings(), self._random(), on_progress
-            )
+        settings = Settings.of(self)
+        with progress_bar("VAECP", self.verbose) as on_progress:
+            learned = fit_stored(entries, self.likelihood, settings, self._random(), on_progress)
         self._take_over(learned.sample, learned.scaling, learned.result, own_names(learned.sample))
         self.observed_rows_ = tuple(counts > 0 for counts in entries.counts)
-        vars(self).pop("stream_values_", None)
         return self
 
     def _fit(
@@ -343,8 +328,8 @@ class VAECP(TensorEstimator):
         random: np.random.Generator,
         likelihood: Likelihood = GAUSSIAN,
     ) -> FitResult:
-        settings = replace(self._settings(), likelihood=likelihood)
-        with progress_bar("VAECP") if self.verbose else no_progress() as on_progress:
+        settings = replace(Settings.of(self), likelihood=likelihood)
+        with progress_bar("VAECP", self.verbose) as on_progress:
             return fit(observations, settings, random, on_progress)
 
     @property
@@ -361,6 +346,3 @@ class VAECP(TensorEstimator):
             tags.estimator_type, tags.regressor_tags = "classifier", None
             tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)
         return tags
-
-    def _settings(self) -> Settings:
-        return Settings.of(self)

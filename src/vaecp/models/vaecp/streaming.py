@@ -27,7 +27,7 @@ N_HELD_OUT, SHARE_HELD_OUT = 20_000, 0.07
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedFromDisk:
     """A fit, and the sample in whose terms it is told: in the units of the data, and its scaling."""
 
     sample: Observations
@@ -41,7 +41,7 @@ def fit_stored(
     settings: Settings,
     random: np.random.Generator,
     on_progress: OnProgress | None = None,
-) -> Learned:
+) -> LearnedFromDisk:
     """Hold scattered entries out, train on the others, and let the held-out ones judge."""
     from vaecp.models.vaecp.gradients.fits import stored_members
     from vaecp.models.vaecp.gradients.streamed import Stored
@@ -83,9 +83,8 @@ def fit_stored(
         "likelihood": kind.name,
         "likelihood_reason": why,
     }
-    return Learned(
-        sample, scaling, FitResult(fitted, Diagnostics(found.history, "piece", found=told))
-    )
+    diagnostics = Diagnostics(found.history, "piece", found=told)
+    return LearnedFromDisk(sample, scaling, FitResult(fitted, diagnostics))
 
 
 def _judges(n_sample: int, random: np.random.Generator) -> np.ndarray:

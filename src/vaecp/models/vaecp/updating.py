@@ -26,7 +26,7 @@ ENOUGH = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class MovingRows:
     """The rows of one mode that move, and their entries one after the other."""
 
     mode: int
@@ -35,7 +35,7 @@ class Groups:
     start: np.ndarray
 
     @classmethod
-    def of(cls, ids: np.ndarray, mode: int, moves: np.ndarray) -> Groups:
+    def of(cls, ids: np.ndarray, mode: int, moves: np.ndarray) -> MovingRows:
         """Group the entries whose row in this mode moves."""
         entries = np.flatnonzero(moves)
         order = entries[np.argsort(ids[entries, mode], kind="stable")]
@@ -55,7 +55,9 @@ def updated(
         return ensemble
     ids = ensemble.ids_of(indices)
     columns = zip(moving, indices.T, strict=True)
-    groups = [Groups.of(ids, mode, moves[column]) for mode, (moves, column) in enumerate(columns)]
+    groups = [
+        MovingRows.of(ids, mode, moves[column]) for mode, (moves, column) in enumerate(columns)
+    ]
     groups = [group for group in groups if len(group.rows)]
     members = [
         _Member(ensemble, member, indices, values, likelihood, moving)
@@ -131,7 +133,7 @@ class _Member:
         self.likelihood = likelihood.with_noise(float(ensemble.noises[number]))
         self.full = int(ensemble.ranks[number]) <= MAX_FULL
 
-    def updated(self, groups: list[Groups]) -> tuple[np.ndarray, np.ndarray]:
+    def updated(self, groups: list[MovingRows]) -> tuple[np.ndarray, np.ndarray]:
         """Sweep over the modes until means stand."""
         quadratic = self.likelihood.has_residuals and not isinstance(self.likelihood, StudentT)
         at_once = len(groups) == 1 and quadratic and not self.network and self.pairs is None
@@ -159,7 +161,7 @@ class _Member:
         usual = np.sqrt(np.maximum(self.known.variance, 1e-30))
         return float((np.abs(self.pairs.mean - before.mean) / usual)[self.moves].max(initial=0.0))
 
-    def _sweep(self, group: Groups) -> float:
+    def _sweep(self, group: MovingRows) -> float:
         """Solve for the rows of one mode; return by how much they changed."""
         ids, rows = self.ids[group.order], group.rows
         mean, variance, noise_ratio = self._moments(group.order)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vaecp.data.cells import cell_sums
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 
@@ -52,17 +53,15 @@ def tucker_core(observations: Observations, factors: Sequence[np.ndarray]) -> np
     bases = [part[0][:, :rank] for part, rank in zip(parts, ranks, strict=True)]
     if observations.n_cells > MAX_CELLS:
         return None
-    flat = np.ravel_multi_index(tuple(observations.indices.T), observations.shape)
-    weights = np.bincount(flat, minlength=observations.n_cells).astype(np.float64)
-    totals = np.bincount(flat, observations.values, minlength=observations.n_cells)
-    core = contract(totals.reshape(observations.shape), bases)
+    totals, weights = cell_sums(observations.indices, observations.values, observations.shape)
+    core = transformed(totals, bases)
     if (weights != 1).any():
         if core.size > MAX_CORE:
             return None
-        gram = _gram(weights.reshape(observations.shape), bases)
+        gram = _gram(weights.astype(np.float64), bases)
         core = np.linalg.lstsq(gram, core.ravel(), rcond=NEGLIGIBLE)[0].reshape(core.shape)
     back = [part[2][:rank].T / part[1][:rank] for part, rank in zip(parts, ranks, strict=True)]
-    return contract(core, [matrix.T for matrix in back])
+    return transformed(core, [matrix.T for matrix in back])
 
 
 def balanced(factors: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -73,7 +72,7 @@ def balanced(factors: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [rows * common / size for rows, size in zip(factors, sizes, strict=True)]
 
 
-def contract(array: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
+def transformed(array: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
     """Multiply every mode of an array by its matrix: rows go, columns come in their place."""
     for matrix in matrices:  # the first axis each time; after all of them the order is as before
         array = np.tensordot(array, matrix, (0, 0))
@@ -85,7 +84,7 @@ def _gram(weights: np.ndarray, bases: Sequence[np.ndarray]) -> np.ndarray:
     n_modes = len(bases)
     pairs = [np.einsum("ip,iq->ipq", rows, rows).reshape(len(rows), -1) for rows in bases]
     widths = [rows.shape[1] for rows in bases]
-    sums = contract(weights, pairs).reshape([width for width in widths for _ in range(2)])
+    sums = transformed(weights, pairs).reshape([width for width in widths for _ in range(2)])
     order = [*range(0, 2 * n_modes, 2), *range(1, 2 * n_modes, 2)]
     size = int(np.prod(widths))
     return sums.transpose(order).reshape(size, size)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from vaecp.data.checks import mode_named
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 from vaecp.models.cp.estimators import CPALS, NCP
@@ -202,12 +203,9 @@ def consistency_text(value: float) -> str:
 
 
 def _split_mode(observations: Observations, split: str | None) -> int:
-    names = observations.mode_names
     if split is None:
         return mode_to_split(observations)
-    if split not in names:
-        raise ObservationError(f"there is no mode {split!r}: use {', '.join(map(repr, names))}.")
-    return names.index(split)
+    return mode_named(split, observations.mode_names)
 
 
 def _number(rank: int) -> str:

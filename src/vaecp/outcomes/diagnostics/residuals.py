@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from vaecp.data.cells import cell_sums
 from vaecp.data.observations import Observations
 from vaecp.models.multilinear.equations import product
 
@@ -78,10 +79,7 @@ def residual_map(
 ) -> np.ndarray:
     """Return the root mean square residual at every pair of labels of two modes, NaN where empty."""
     shape = (observations.shape[rows], observations.shape[columns])
-    place = observations.indices[:, rows].astype(np.int64) * shape[1]
-    place += observations.indices[:, columns]
     squares = residuals(observations, factors) ** 2
-    sums = np.bincount(place, squares, minlength=shape[0] * shape[1])
+    sums, counts = cell_sums(observations.indices[:, [rows, columns]], squares, shape)
     with np.errstate(invalid="ignore"):
-        mean = sums / np.bincount(place, minlength=shape[0] * shape[1])
-    return np.sqrt(mean).reshape(shape)
+        return np.sqrt(sums / counts)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from vaecp.data.checks import mode_named
 from vaecp.data.prediction import Prediction
 from vaecp.errors import ObservationError
 from vaecp.outcomes import metrics
@@ -143,8 +144,7 @@ def _where(
     observations = completion.observations
     names = observations.mode_names
     for name in (*([rows] if rows else []), *([columns] if columns else []), *at):
-        if name not in names:
-            raise ObservationError(f"there is no mode {name!r}: use {', '.join(map(repr, names))}.")
+        mode_named(name, names)
     free = [name for name in names if name not in (rows, columns, *at)]
     free.sort(key=lambda name: -observations.shape[names.index(name)])
     rows = rows or free.pop(0)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from vaecp.data.checks import check_coverage
 from vaecp.data.labels import UNSEEN, lookup
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.diagnostics import Diagnosis
 from vaecp.outcomes.holdout import MIN_ENTRIES, HeldOutCheck, check_on_held_out
-from vaecp.runtime.files import check_target, whole_file
+from vaecp.runtime.files import check_target, write_text
 from vaecp.show.report.contents import Subject, contents
 from vaecp.show.report.grid import predict_grid
 from vaecp.show.report.page import check_installed, render
@@ -56,18 +57,14 @@ def model_report(
     source : the Python that reads the data, to be shown.
     """
     check_is_fitted(model)
-    if not 0 < coverage < 1:
-        raise ObservationError(
-            f"coverage is {coverage}: use a number between 0 and 1, such as 0.9."
-        )
+    check_coverage(coverage)
     check_installed()
     target = check_target(Path(path))
     data = None if observations is None else _aligned(model, observations)
     found = _checked(model, data, check)
     subject = Subject(model, data, predict_grid(model, data), found, coverage, diagnosis, source)
     page = render(contents(subject, title))
-    with whole_file(target) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(target, page)
     return Path(path)
 
 

@@ -16,7 +16,7 @@ from vaecp.outcomes.components import (
     training_history,
 )
 from vaecp.outcomes.eem import peak_names
-from vaecp.show.report.numbers import rounded
+from vaecp.show.report.numbers import few_digits
 
 MAX_COMPONENTS = 12
 RELEVANT = 0.05
@@ -76,8 +76,8 @@ def _mode(rows: Loadings, order: np.ndarray) -> dict[str, Any]:
     std = rows.std
     return {
         "rows": kept.tolist(),
-        "mean": [rounded(rows.mean[kept, component]) for component in order],
-        "std": None if std is None else [rounded(std[kept, component]) for component in order],
+        "mean": [few_digits(rows.mean[kept, component]) for component in order],
+        "std": None if std is None else [few_digits(std[kept, component]) for component in order],
     }
 
 
@@ -86,7 +86,7 @@ def _bars(weights: pd.DataFrame, n_shown: int) -> dict[str, Any]:
     groups = []
     for mode, group in weights.groupby("mode", sort=False):
         values = np.sort(group["relevance"].to_numpy(float))[::-1][:n_shown]
-        groups.append({"mode": str(mode), "values": rounded(values)})
+        groups.append({"mode": str(mode), "values": few_digits(values)})
     return {"groups": groups}
 
 
@@ -110,5 +110,5 @@ def _line(member: pd.DataFrame, unit: float) -> dict[str, Any]:
     kept = np.unique(np.linspace(0, n - 1, min(n, MAX_STEPS)).round().astype(int))
     return {
         "step": member["step"].to_numpy()[kept].tolist(),
-        "value": rounded(unit * member["value"].to_numpy(float)[kept]),
+        "value": few_digits(unit * member["value"].to_numpy(float)[kept]),
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vaecp.data.cells import n_cells
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.models.base import TensorEstimator
@@ -21,8 +22,8 @@ from vaecp.show.report.numbers import decimals_for, label_texts, share_shown, sh
 from vaecp.show.report.overview import data_overview, modes_of
 from vaecp.show.report.parafac import parafac
 from vaecp.show.report.quality import labels_at, quality_figures, quality_rows
-from vaecp.show.report.settings import code_to_repeat, settings_of, versions_shown
-from vaecp.show.report.words import summary, tiles
+from vaecp.show.report.settings import code_to_repeat, settings_shown, versions_shown
+from vaecp.show.report.words import summary_sentences, tiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
         "made": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
         "value_name": model.value_name_,
         "tiles": tiles(model, subject.observations, check),
-        "summary": summary(model, subject.observations, check, subject.grid),
+        "summary": summary_sentences(model, subject.observations, check, subject.grid),
         "has_data": subject.observations is not None,
         "check": check,
         "quality": [] if check is None else quality_rows(check),
@@ -66,7 +67,7 @@ def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
         "has_classes": subject.grid.prediction.classes is not None,
         "entries": _entries(subject),
         "folded": folded_rows(model),
-        "settings": settings_of(model),
+        "settings": settings_shown(model),
         "versions": versions_shown(),
         "code": code_to_repeat(model, subject.source),
         "mode_names": model.mode_names_,
@@ -134,14 +135,13 @@ def _thinned(grid: Grid, names: tuple[str, ...]) -> str | None:
     """Say what is left out, where something is."""
     if grid.is_whole:
         return None
-    n_cells = int(np.prod([float(size) for size in grid.shape]))
     parts = [
         f"{len(rows):,} of {size:,} {name}"
         for rows, size, name in zip(grid.kept, grid.shape, names, strict=True)
         if len(rows) < size
     ]
     return (
-        f"Thinned out so that the page opens quickly: {grid.n_cells:,} of {n_cells:,} entries are "
+        f"Thinned out so that the page opens quickly: {grid.n_cells:,} of {n_cells(grid.shape):,} entries are "
         f"in it, at evenly spaced labels ({', '.join(parts)})."
     )
 

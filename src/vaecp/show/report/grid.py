@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vaecp.data.cells import cell_sums
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.models.base import TensorEstimator
@@ -126,14 +127,11 @@ def predict_grid(model: TensorEstimator, observations: Observations | None) -> G
 def _given(observations: Observations, kept: tuple[np.ndarray, ...]) -> np.ndarray:
     """Return the observed values at the crossings; repeated measurements are averaged."""
     sizes = [len(rows) for rows in kept]
-    places = []
+    places = np.empty_like(observations.indices)
     for mode, rows in enumerate(kept):
-        place = np.full(observations.shape[mode], -1, dtype=np.int64)
+        place = np.full(observations.shape[mode], -1, dtype=places.dtype)
         place[rows] = np.arange(len(rows))
-        places.append(place[observations.indices[:, mode]])
-    inside = np.all([place >= 0 for place in places], axis=0)
-    flat = np.ravel_multi_index([place[inside] for place in places], sizes)
-    n_cells = int(np.prod(sizes))
-    counts = np.bincount(flat, minlength=n_cells)
-    totals = np.bincount(flat, weights=observations.values[inside], minlength=n_cells)
-    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+        places[:, mode] = place[observations.indices[:, mode]]
+    inside = (places >= 0).all(axis=1)
+    totals, counts = cell_sums(places[inside], observations.values[inside], sizes)
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan).ravel()

@@ -51,12 +51,12 @@ def share_shown(share: float) -> str:
     return f"{percent:.3g} %"
 
 
-def times(shape: Iterable[int]) -> str:
+def product_shown(shape: Iterable[int]) -> str:
     """Return sizes as a product."""
     return f" {TIMES} ".join(f"{size:,}" for size in shape)
 
 
-def rounded(values: Any) -> list:
+def few_digits(values: Any) -> list:
     """Return numbers for JSON: few digits, null for what is not finite."""
     flat = np.asarray(values, dtype=np.float64).ravel()
     return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in flat]

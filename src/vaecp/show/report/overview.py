@@ -8,7 +8,7 @@ import numpy as np
 
 from vaecp.data.cells import distinct_cells
 from vaecp.data.observations import Observations
-from vaecp.show.report.numbers import label_numbers, label_texts, rounded
+from vaecp.show.report.numbers import few_digits, label_numbers, label_texts
 
 MAX_BARS = 400
 """More bars than this are groups of neighbouring labels."""
@@ -68,7 +68,7 @@ def _missing(unique: np.ndarray, observations: Observations, mode: int) -> dict[
     share = 1 - np.bincount(unique[:, mode], minlength=size) / (observations.n_cells / size)
     groups = np.array_split(np.arange(size), min(size, MAX_BARS))
     return {
-        "share": rounded([share[group].mean() for group in groups]),
+        "share": few_digits([share[group].mean() for group in groups]),
         "first": [int(group[0]) for group in groups],
         "last": [int(group[-1]) for group in groups],
         "grouped": size > MAX_BARS,

@@ -13,7 +13,7 @@ from vaecp.outcomes.components import by_relevance, relevance
 from vaecp.outcomes.diagnostics import Diagnosis
 from vaecp.outcomes.diagnostics.ranks import consistency_text
 from vaecp.outcomes.eem import peak_names
-from vaecp.show.report.numbers import label_texts, rounded
+from vaecp.show.report.numbers import few_digits, label_texts
 
 MAX_ROWS = 600
 
@@ -47,8 +47,8 @@ def _influence(entries: Observations, factors: tuple[np.ndarray, ...]) -> list[d
             {
                 "mode": name,
                 "labels": label_texts(entries.labels[mode][table.index.to_numpy()[kept]]),
-                "leverage": rounded(leverage[kept]),
-                "residual": rounded(residual[kept]),
+                "leverage": few_digits(leverage[kept]),
+                "residual": few_digits(residual[kept]),
             }
         )
     return found

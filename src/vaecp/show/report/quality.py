@@ -8,7 +8,7 @@ import numpy as np
 
 from vaecp.outcomes import metrics
 from vaecp.outcomes.holdout import HeldOutCheck
-from vaecp.show.report.numbers import exact, label_texts, rounded, size_shown
+from vaecp.show.report.numbers import exact, few_digits, label_texts, size_shown
 
 MAX_POINTS = 2_000
 
@@ -28,11 +28,11 @@ def quality_figures(check: HeldOutCheck, coverage: float) -> dict[str, Any]:
             "indices": held_out.indices[points].tolist(),
             "n": len(held_out),
         },
-        "calibration": {name: rounded(curve[name]) for name in curve.columns},
+        "calibration": {name: few_digits(curve[name]) for name in curve.columns},
         "reliability": _reliability(check),
         "errors": {
             "names": list(check.predictions),
-            "rmse": rounded([scores["rmse"] for scores in check.measures.values()]),
+            "rmse": few_digits([scores["rmse"] for scores in check.measures.values()]),
         },
     }
 
@@ -42,7 +42,7 @@ def _reliability(check: HeldOutCheck) -> dict[str, Any] | None:
     if check.prediction.classes is None:
         return None
     table = metrics.reliability(check.prediction, check.held_out.values)
-    return {name: rounded(table[name]) for name in ("probability", "share", "low", "high")} | {
+    return {name: few_digits(table[name]) for name in ("probability", "share", "low", "high")} | {
         "n": table["n"].tolist()
     }
 

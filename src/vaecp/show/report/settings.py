@@ -11,7 +11,7 @@ from vaecp.runtime.versions import versions
 PACKAGES = ("jax", "numpy", "scipy", "scikit-learn", "tensorly", "plotly")
 
 
-def settings_of(model: TensorEstimator) -> list[tuple[str, str]]:
+def settings_shown(model: TensorEstimator) -> list[tuple[str, str]]:
     """Return every parameter of the estimator, and how the fit ended."""
     went = model.diagnostics_
     rows = [

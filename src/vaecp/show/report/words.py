@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from vaecp.data.cells import n_cells
 from vaecp.data.hints import hints_about_gaps
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import LatentPrediction
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.holdout import MASKED_CP, MEAN, HeldOutCheck
 from vaecp.show.report.grid import Grid
-from vaecp.show.report.numbers import share_shown, size_shown, times
+from vaecp.show.report.numbers import product_shown, share_shown, size_shown
 from vaecp.show.report.overview import count_cells, never_observed
 
 HARDER = 1.5
@@ -37,11 +38,11 @@ def tiles(
     model: TensorEstimator, observations: Observations | None, check: HeldOutCheck | None
 ) -> list[Tile]:
     """Return the few numbers at the head of the page."""
-    n_cells = int(np.prod([float(size) for size in model.shape_]))
-    found = [Tile(times(model.shape_), f"{n_cells:,} entries")]
+    n_entries = n_cells(model.shape_)
+    found = [Tile(product_shown(model.shape_), f"{n_entries:,} entries")]
     if observations is not None:
-        n_gaps = n_cells - count_cells(observations)
-        found.append(Tile(f"{n_gaps:,}", f"filled ({share_shown(n_gaps / n_cells)} of all)"))
+        n_gaps = n_entries - count_cells(observations)
+        found.append(Tile(f"{n_gaps:,}", f"filled ({share_shown(n_gaps / n_entries)} of all)"))
     if check is not None:
         own, guess = check.measures[check.name], check.measures[MEAN]
         error = f"typical error (RMSE); the mean alone {size_shown(guess['rmse'])}"
@@ -51,7 +52,7 @@ def tiles(
     return found
 
 
-def summary(
+def summary_sentences(
     model: TensorEstimator,
     observations: Observations | None,
     check: HeldOutCheck | None,

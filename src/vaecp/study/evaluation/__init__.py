@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaecp.runtime.files import whole_file
+from vaecp.runtime.files import write_figure, write_text
 from vaecp.study.evaluation.ablation import ablation_page
 from vaecp.study.evaluation.figures import reliability_figure
 from vaecp.study.evaluation.methods import ABLATION, METHODS, Settings, settings
@@ -13,7 +13,7 @@ from vaecp.study.evaluation.page import page
 from vaecp.study.evaluation.tables import METHOD
 from vaecp.study.evaluation.tensors import SUBJECTS, Task, tasks
 from vaecp.study.experiments import Results, Run, carry_out, settings_of
-from vaecp.study.experiments.results import of_one_version
+from vaecp.study.experiments.results import frame_of, of_one_version
 from vaecp.study.rivals import find
 
 __all__ = ["EVALUATION", "METHODS", "SUBJECTS", "evaluate", "publish"]
@@ -82,23 +82,16 @@ def publish(folder: Path, results: Results, command: str, pages: Path | None = N
     home = pages or folder
     home.mkdir(parents=True, exist_ok=True)
     records = of_one_version(results.records)
-    kept = Results()
-    kept.add(records)
-    frame = kept.frame()
+    frame = frame_of(records)
     ablated = frame[frame["comparison"] == ABLATED]
-    written = []
     figure = None if len(ablated) else reliability_figure(records)
     if len(ablated):
         text = ablation_page(ablated, command)
     else:
         text = page(frame, command, has_figure=figure is not None)
-    with whole_file(home / "README.md") as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    written.append(home / "README.md")
+    written = [write_text(home / "README.md", text)]
     if figure is not None:
-        with whole_file(home / "reliability.png") as temporary:
-            figure.savefig(temporary, dpi=110)
-        written.append(home / "reliability.png")
+        written.append(write_figure(home / "reliability.png", figure, dpi=110))
     return [*written, results.path]
 
 

@@ -70,42 +70,21 @@ def settings(method: str, dataset: str, most: int | None = None) -> list[Setting
     return [settings_of(**given) for given in tried.get(method, [{}])][:most]
 
 
+WITHOUT_BOTH = {"smooth": False, "neighbours": False}
+BY_GRADIENTS = {"recipe__sweeps": False, "recipe__network": True}
+NETWORK_ALONE = BY_GRADIENTS | {"recipe__multilinear": False, "recipe__weight_precision": 0.0}
+PUBLISHED = WITHOUT_BOTH | NETWORK_ALONE | {"recipe__prior": "shared"}
 ABLATION: dict[str, dict[str, Any]] = {
     "as it is": {},
     "without smooth rows": {"smooth": False},
     "without neighbours": {"neighbours": False},
-    "without smooth rows and neighbours": {"smooth": False, "neighbours": False},
+    "without smooth rows and neighbours": WITHOUT_BOTH,
     "without a network": {"recipe__network": False},
     "with a network": {"recipe__network": True},
-    "without sweeps: product and network by gradients": {
-        "recipe__sweeps": False,
-        "recipe__network": True,
-    },
-    "without the multilinear path: networks alone": {
-        "recipe__sweeps": False,
-        "recipe__network": True,
-        "recipe__multilinear": False,
-        "recipe__weight_precision": 0.0,
-    },
+    "without sweeps: product and network by gradients": BY_GRADIENTS,
+    "without the multilinear path: networks alone": NETWORK_ALONE,
     "one member": {"n_members": 1},
-    "published decoder by our recipe": {
-        "smooth": False,
-        "neighbours": False,
-        "recipe__sweeps": False,
-        "recipe__network": True,
-        "recipe__multilinear": False,
-        "recipe__prior": "shared",
-        "recipe__weight_precision": 0.0,
-    },
-    "published decoder by our recipe, one member": {
-        "n_members": 1,
-        "smooth": False,
-        "neighbours": False,
-        "recipe__sweeps": False,
-        "recipe__network": True,
-        "recipe__multilinear": False,
-        "recipe__prior": "shared",
-        "recipe__weight_precision": 0.0,
-    },
+    "published decoder by our recipe": PUBLISHED,
+    "published decoder by our recipe, one member": PUBLISHED | {"n_members": 1},
 }
 """What is left out of VAECP, by what the table calls it."""

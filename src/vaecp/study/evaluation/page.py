@@ -18,10 +18,10 @@ from vaecp.study.evaluation.tables import (
     gaps_in_words,
 )
 from vaecp.study.evaluation.tensors import SHARE, is_aside
-from vaecp.study.experiments import PUBLISHED, failures, markdown
+from vaecp.study.experiments import PUBLISHED, markdown
 from vaecp.study.experiments.results import Table
 from vaecp.study.experiments.runs import SCATTERED
-from vaecp.study.experiments.tables import code_in_words
+from vaecp.study.experiments.tables import code_in_words, failed_runs
 from vaecp.study.rivals.published import FIGURES
 
 HOW = """\
@@ -89,7 +89,7 @@ def page(frame: Table, command: str, *, has_figure: bool = True) -> str:
         *_section("Published figures, in the units of the data", "", _published(best)),
         "## Every method\n",
         full_table(best),
-        *_failed(frame),
+        failed_runs(frame),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -203,8 +203,3 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}" if np.isfinite(share) else ""
-
-
-def _failed(frame: Table) -> list[str]:
-    lines = [f"- {line}" for line in failures(frame)]
-    return ["## Runs that failed\n", "\n".join(lines) + "\n"] if lines else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 
 from vaecp.errors import FormatError
 from vaecp.runtime.files import whole_file
+from vaecp.runtime.warning import warn_user
 from vaecp.study.experiments.execution import MEASURES
 from vaecp.study.experiments.provenance import code
 from vaecp.study.experiments.runs import SCATTERED, Run
@@ -157,6 +157,13 @@ class Results:
             self.frame().to_parquet(temporary, index=False)
 
 
+def frame_of(records: Sequence[dict[str, Any]]) -> Table:
+    """Return the tidy table of records."""
+    results = Results()
+    results.add(records)
+    return results.frame()
+
+
 def of_one_version(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Keep the records that the code of the last one made: a table has figures of one version.
 
@@ -189,9 +196,9 @@ def _read(path: Path) -> list[dict[str, Any]]:
     """Read one record per line; a last line without its end was cut short, and is left out."""
     *lines, rest = path.read_text(encoding="utf-8").split("\n")
     if rest:
-        warnings.warn(
+        warn_user(
             f"{path}: the last line was cut short and is left out; its run is made again.",
-            stacklevel=3,
+            UserWarning,
         )
     return [_record(path, number, line) for number, line in enumerate(lines, start=1)]
 

@@ -180,6 +180,12 @@ def failures(frame: Table) -> list[str]:
     ]
 
 
+def failed_runs(frame: Table) -> str:
+    """Return the section of a page that lists them, or nothing."""
+    lines = [f"- {line}\n" for line in failures(frame)]
+    return f"## Runs that failed\n\n{''.join(lines)}" if lines else ""
+
+
 def code_in_words(frame: Table) -> str:
     """Name the commits that runs were made with, or digests of the code outside a checkout."""
     named = ("commit " + frame["commit"]).where(frame["commit"] != "", "code " + frame["code"])

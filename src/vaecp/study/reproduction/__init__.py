@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from vaecp.runtime.extras import require
-from vaecp.runtime.files import whole_file
+from vaecp.runtime.files import write_figure, write_text
 from vaecp.study.experiments import BEST, PAPER, TRAINING, Results, carry_out, compare
-from vaecp.study.experiments.results import of_one_version
+from vaecp.study.experiments.results import frame_of, of_one_version
 from vaecp.study.reproduction.figures import figures
 from vaecp.study.reproduction.page import page, tables
 from vaecp.study.reproduction.readings import reading_runs
@@ -65,24 +65,15 @@ def publish(
     """Draw the figures of these runs, write tables and page, and return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     records = of_one_version(records)
-    results = Results()
-    results.add(records)
-    frame = results.frame()
+    frame = frame_of(records)
     if len(frame):  # a part of the study may have fewer splits than the whole
         n_repeats = int(frame["repeat"].max()) + 1
         study = replace(study, protocol=replace(study.protocol, repeats=n_repeats))
     histories = [record for record in records if record["comparison"] == TRAINING]
-    written = []
-    for name, figure in figures(frame, histories, study).items():
-        with whole_file(folder / name) as temporary:
-            figure.savefig(temporary, dpi=150)
-        written.append(folder / name)
+    drawn = figures(frame, histories, study)
+    written = [write_figure(folder / name, figure) for name, figure in drawn.items()]
     texts = {
         "tables.md": tables(frame, study),
         "README.md": page(frame, histories, study, written, command),
     }
-    for name, text in texts.items():
-        with whole_file(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        written.append(folder / name)
-    return written
+    return [*written, *(write_text(folder / name, text) for name, text in texts.items())]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from vaecp.study.experiments import BEST, PAPER, failures, markdown, medians, summarise, verdicts
+from vaecp.study.experiments import BEST, PAPER, markdown, medians, summarise, verdicts
 from vaecp.study.experiments.results import Table
-from vaecp.study.experiments.tables import LEAST_REPEATS, LEVEL, TEST, code_in_words
+from vaecp.study.experiments.tables import LEAST_REPEATS, LEVEL, TEST, code_in_words, failed_runs
 from vaecp.study.reproduction.choices import at_the_limit, chosen, not_converged, protocol, tried
 from vaecp.study.reproduction.readings import readings_table
 from vaecp.study.reproduction.study import SYNTHETIC_RATE, Study
@@ -81,7 +81,7 @@ def page(
         chosen(frame, PAPER),
         *at_the_limit(frame),
         *not_converged(frame),
-        *_failed(frame),
+        failed_runs(frame),
         "## Figures\n",
         *(f"![{path.stem}]({path.name})\n" for path in pictures),
         "All numbers: [tables.md](tables.md), and `results.jsonl`, a line per run.\n",
@@ -162,8 +162,3 @@ def _readings(histories: list[dict[str, Any]]) -> list[str]:
         "error (validation).\n",
         markdown(table),
     ]
-
-
-def _failed(frame: Table) -> list[str]:
-    lines = [f"- {line}" for line in failures(frame)]
-    return ["## Runs that failed\n", "\n".join(lines) + "\n"] if lines else []

@@ -6,7 +6,7 @@ import numpy as np
 import optax
 
 from vaecp.models.vaecp.gradients.decoder import Decoder
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.objective import Entries, Parameters, batch_elbo
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 
@@ -16,7 +16,7 @@ def test_with_a_linear_decoder_the_posterior_is_the_exact_gaussian_one(random):
 
     The best factorised posterior has its mean, and variances 1 / diag(P).
     """
-    layout, rank, noise_variance, small = Layout((3, 2)), 2, 0.25, 1e-2
+    layout, rank, noise_variance, small = RowLayout((3, 2)), 2, 0.25, 1e-2
     indices = np.argwhere(np.ones(layout.sizes))
     weights = random.normal(size=(2, rank))
     design = np.zeros((len(indices), layout.n_rows, rank))

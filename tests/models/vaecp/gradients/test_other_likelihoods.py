@@ -10,7 +10,7 @@ from scipy import stats
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.driver import run_phases
 from vaecp.models.vaecp.gradients.entries import InMemory
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
 from vaecp.models.vaecp.gradients.objective import Entries, Parameters, batch_elbo
@@ -46,7 +46,7 @@ def test_densities_are_those_of_scipy(random):
 
 def test_the_bound_sums_the_densities_of_the_likelihood(random):
     """Rows that are certain leave nothing to draw."""
-    layout, shape = Layout((3, 4)), (3, 4)
+    layout, shape = RowLayout((3, 4)), (3, 4)
     free = free_numbers(shape, layout, ARCHITECTURE)
     states = initial_states(0, [1.0], layout, ARCHITECTURE, free)
     parameters: Parameters = jax.tree.map(lambda a: a[0], states.parameters)
@@ -69,7 +69,7 @@ def test_the_bound_sums_the_densities_of_the_likelihood(random):
 
 
 def trained(observations: Observations, likelihood: Likelihood) -> np.ndarray:
-    layout = Layout.of(observations.shape)
+    layout = RowLayout.of(observations.shape)
     loop = Loop(layout, batch_size=64, block_size=8, likelihood=likelihood)
     free = free_numbers(observations.shape, layout, ARCHITECTURE)
     random, placement = np.random.default_rng(0), Placement.on("cpu")

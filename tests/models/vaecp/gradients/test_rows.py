@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from vaecp.models.vaecp.gradients import rows as factors
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 
 
@@ -31,7 +31,7 @@ def test_kl_equals_numerical_integration(mean, log_variance, prior_mean, prior_l
     np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)
 
 
-LAYOUT = Layout((3, 5))
+LAYOUT = RowLayout((3, 5))
 ALL_FREE = jnp.ones((LAYOUT.n_rows, 2))
 
 
@@ -49,9 +49,14 @@ def test_a_posterior_that_equals_the_prior_has_no_kl(rows):
 
 def test_padded_rows_do_not_count(rows):
     prior = Prior(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
-    roomy = Layout((8, 7))
-    padded = Rows(*(jnp.asarray(roomy.stack(LAYOUT.split(a))) for a in rows))
-    padded = jax.tree.map(lambda a: jnp.where(a == 0, 9.0, a), padded)
+    roomy = RowLayout((8, 7))
+
+    def with_room(table):
+        modes = zip(LAYOUT.split(table), roomy.sizes, strict=True)
+        wide = [jnp.pad(a, ((0, size - len(a)), (0, 0)), constant_values=9.0) for a, size in modes]
+        return jnp.concatenate(wide)
+
+    padded = Rows(*map(with_room, rows))
     np.testing.assert_allclose(
         factors.kl(padded, prior, roomy, jnp.asarray(roomy.is_row((3, 5)))[:, None]),
         factors.kl(rows, prior, LAYOUT, ALL_FREE),
@@ -65,7 +70,7 @@ def test_one_prior_per_mode_uses_each_modes_own(rows):
         factors.kl(
             Rows(LAYOUT.split(rows.mean)[mode], LAYOUT.split(rows.log_variance)[mode]),
             Prior(apart.mean[mode : mode + 1], apart.log_variance[mode : mode + 1]),
-            Layout((size,)),
+            RowLayout((size,)),
             jnp.ones((size, 2)),
         )
         for mode, size in enumerate(LAYOUT.sizes)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pytest
 from drawn_values import SHAPE, hidden_part, small_vaecp
+from installed_package import help_with
+from method_contract import MethodContract
 from typer.testing import CliRunner
 
 import vaecp
@@ -68,6 +67,29 @@ def test_it_is_fitted_saved_and_loaded(laplace, values, tmp_path):
     assert vaecp.metrics.coverage(found, values[hidden]) == pytest.approx(0.9, abs=0.06)
 
 
+class TestLaplace(MethodContract):
+    @pytest.fixture
+    def model(self, laplace):
+        return small_vaecp(likelihood="laplace", rank=3)
+
+
+def test_it_is_compared_and_drawn(laplace, values, tmp_path):
+    pytest.importorskip("matplotlib")
+    path, folder = tmp_path / "in.npy", tmp_path / "out"
+    np.save(path, values[:6, :5, :4])
+    arguments = ("--methods", "VAECP", "--values", "laplace", "--quick", "--jobs", 1, "-o", folder)
+    outcome = CliRunner().invoke(cli.app, ["compare", str(path), *map(str, arguments)])
+    assert outcome.exit_code == 0, outcome.output
+    assert "--values laplace" in " ".join(outcome.stdout.split())
+    model = small_vaecp(likelihood="laplace", rank=2).fit_tensor(
+        vaecp.Observations.from_array(values)
+    )
+    cells = np.argwhere(np.ones(SHAPE))
+    prediction = model.predict_at(cells)
+    assert vaecp.plots.plot_calibration(prediction, values.ravel()).get_xlabel()
+    assert vaecp.plots.plot_loadings(model, "mode 0").lines
+
+
 def test_a_file_is_filled_with_it_and_the_report_names_it(laplace, values, tmp_path):
     pytest.importorskip("plotly")
     path, page = tmp_path / "in.npy", tmp_path / "page.html"
@@ -83,23 +105,9 @@ def test_a_file_is_filled_with_it_and_the_report_names_it(laplace, values, tmp_p
 
 
 def test_a_package_that_is_installed_brings_its_likelihood_to_the_help(tmp_path):
-    (tmp_path / "their_package.py").write_text(
+    source = (
         "from vaecp.models.vaecp.likelihoods import Gaussian, register\n\n\n"
         '@register\nclass Laplace(Gaussian):\n    name = "laplace"\n    aliases = ("sharp",)\n'
     )
-    described = tmp_path / "their_package-1.0.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n"
-    )
-    (described / "entry_points.txt").write_text("[vaecp.plugins]\ntheirs = their_package\n")
-    paths = (str(tmp_path), os.environ.get("PYTHONPATH", ""))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "300"}
     for command in ("complete", "compare"):
-        outcome = subprocess.run(
-            [sys.executable, "-m", "vaecp", command, "--help"],
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert "laplace (sharp)" in " ".join(outcome.stdout.split()), outcome.stderr
+        assert "laplace (sharp)" in help_with(tmp_path, source, command)

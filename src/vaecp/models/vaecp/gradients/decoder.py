@@ -10,7 +10,7 @@ from jax import Array
 
 from vaecp.models.vaecp.gradients import kernels as fused
 from vaecp.models.vaecp.gradients.gather import take_rows
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 
 
 class Decoder(NamedTuple):
@@ -32,12 +32,12 @@ class Decoder(NamedTuple):
     product_weights: Array | None = None  # (R,)
 
 
-def decode(decoder: Decoder, rows: Array, layout: Layout, indices: Array) -> tuple[Array, Array]:
+def decode(decoder: Decoder, rows: Array, layout: RowLayout, indices: Array) -> tuple[Array, Array]:
     """Return the mean and the log-variance of the entries at (n, D) indices."""
     return fused.decode(look_up(decoder, rows, layout, indices))
 
 
-def look_up(decoder: Decoder, rows: Array, layout: Layout, indices: Array) -> fused.Tables:
+def look_up(decoder: Decoder, rows: Array, layout: RowLayout, indices: Array) -> fused.Tables:
     """Lay out what the loops over entries read.
 
     W'u + b is a sum over modes, so rows are projected once, not once per entry.

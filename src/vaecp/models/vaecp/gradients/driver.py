@@ -109,8 +109,7 @@ def run_phases(
         course.stages.append(groups.best())
         course.phase, course.n_chunks = course.phase + 1, 0
     keep(name, groups, course, random, at_end=True)
-    stages, history = course.stages, history_of(course)
-    return Outcome(stages[-1], stages, history, course.stopped_early)
+    return Outcome(course.stages[-1], course.stages, history_of(course), course.stopped_early)
 
 
 def history_of(course: Course) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from vaecp.data.cells import row_counts
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients.loop import Loop, Problem
 from vaecp.models.vaecp.gradients.objective import Entries
@@ -69,10 +70,7 @@ class InMemory:
 
 def rows_with_entries(observations: Observations) -> tuple[np.ndarray, ...]:
     """Return per mode which rows have an entry."""
-    return tuple(
-        np.bincount(column, minlength=size) > 0
-        for column, size in zip(observations.indices.T, observations.shape, strict=True)
-    )
+    return tuple(count > 0 for count in row_counts(observations.indices, observations.shape))
 
 
 def place_problem(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.members import Architecture, TrainedMembers, train_members
 from vaecp.models.vaecp.gradients.schedule import (
     Schedule,
@@ -143,7 +143,7 @@ def _train(
     loop = loop_for(
         job.n_entries,
         job.batch_size,
-        Layout.of(train.shape),
+        RowLayout.of(train.shape),
         recipe.n_draws,
         recipe.log_variance_rate,
         job.placement,

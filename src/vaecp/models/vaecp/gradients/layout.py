@@ -18,13 +18,13 @@ MIN_TABLE = 32
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """Table sizes per mode; they may exceed the modes' own sizes, the rest being padding."""
 
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, shape: tuple[int, ...]) -> Layout:
+    def of(cls, shape: tuple[int, ...]) -> RowLayout:
         """Round the sizes up, so that similar tensors share a compiled program."""
         return cls(tuple(round_up(n_rows, at_least=MIN_TABLE) for n_rows in shape))
 
@@ -64,11 +64,3 @@ class Layout:
                 for size, n_rows in zip(self.sizes, shape, strict=True)
             ]
         )
-
-    def stack(self, tables: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Join tables of (..., rows, R) per mode into one, padded with zeros."""
-        padded = []
-        for table, size in zip(tables, self.sizes, strict=True):
-            widths = [(0, 0)] * (table.ndim - 2) + [(0, size - table.shape[-2]), (0, 0)]
-            padded.append(np.pad(table, widths))
-        return np.concatenate(padded, axis=-2)

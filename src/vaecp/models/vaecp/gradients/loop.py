@@ -18,7 +18,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from vaecp.models.vaecp.gradients.decoder import decode
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.objective import (
     Entries,
     Parameters,
@@ -35,7 +35,7 @@ ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
 class Loop:
     """What the compiled program is specialised to."""
 
-    layout: Layout
+    layout: RowLayout
     batch_size: int
     block_size: int  # entries that are shuffled as one
     n_draws: int = 1

@@ -13,7 +13,7 @@ from vaecp.data.observations import Observations
 from vaecp.models.vaecp.gradients import driver
 from vaecp.models.vaecp.gradients.decoder import initial_decoder
 from vaecp.models.vaecp.gradients.entries import InMemory, Source
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop, State, start_all
 from vaecp.models.vaecp.gradients.loop import Member as LoopMember
 from vaecp.models.vaecp.gradients.objective import Parameters
@@ -131,7 +131,9 @@ def _source(
     return FromDisk.of(train, held_out, free, loop, random, placement)
 
 
-def free_numbers(shape: tuple[int, ...], layout: Layout, architecture: Architecture) -> np.ndarray:
+def free_numbers(
+    shape: tuple[int, ...], layout: RowLayout, architecture: Architecture
+) -> np.ndarray:
     """1 for numbers of the table that are learned; 0 for padding, and where an effect is 1."""
     free = np.zeros((layout.n_rows, architecture.width(len(shape))), dtype=np.float32)
     free[:, : architecture.rank] = 1
@@ -144,7 +146,7 @@ def free_numbers(shape: tuple[int, ...], layout: Layout, architecture: Architect
 def initial_states(
     seed: int,
     weight_precisions: Sequence[float],
-    layout: Layout,
+    layout: RowLayout,
     architecture: Architecture,
     free: np.ndarray,
 ) -> State:
@@ -162,7 +164,7 @@ def initial_states(
 
 
 def _initial_parameters(
-    random: np.random.Generator, layout: Layout, architecture: Architecture, free: np.ndarray
+    random: np.random.Generator, layout: RowLayout, architecture: Architecture, free: np.ndarray
 ) -> Parameters:
     """With the multilinear path, rows start at a size that gives their product unit variance."""
     n_modes, rank = layout.n_modes, architecture.rank
@@ -191,7 +193,7 @@ def _initial_parameters(
 def _members(
     parameters: Parameters,
     seen: tuple[np.ndarray, ...],
-    layout: Layout,
+    layout: RowLayout,
     architecture: Architecture,
 ) -> list[Member]:
     """Cut the padding off, and give rows without entries and unseen labels the prior."""
@@ -207,7 +209,7 @@ def _members(
 
 
 def _member(
-    parameters: tuple, seen: tuple[np.ndarray, ...], layout: Layout, architecture: Architecture
+    parameters: tuple, seen: tuple[np.ndarray, ...], layout: RowLayout, architecture: Architecture
 ) -> Member:
     rows, prior, decoder = parameters
     rank, n_modes = architecture.rank, layout.n_modes

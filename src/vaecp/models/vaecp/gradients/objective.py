@@ -11,7 +11,7 @@ from jax import Array
 from vaecp.models.vaecp.gradients import rows as variational
 from vaecp.models.vaecp.gradients.decoder import Decoder, look_up
 from vaecp.models.vaecp.gradients.kernels import Tables
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.runtime.placement import AXIS
@@ -47,16 +47,12 @@ class Elbo(NamedTuple):
         return self.log_likelihood - self.kl
 
 
-def elbo(log_probs: Array, kl: Array | float, n_entries: Array | int) -> Elbo:
-    """Estimate the ELBO of `n_entries` observations from (draws, batch) log-probabilities.
+def elbo(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int) -> Elbo:
+    """Estimate the ELBO of `n_entries` from the summed log-probabilities of a batch, per draw.
 
     The batch stands in for all entries, so its likelihood is scaled up. The rows are shared
     by every entry, so their KL is counted once.
     """
-    return _scaled_up(log_probs.sum(axis=-1), log_probs.shape[-1], kl, n_entries)
-
-
-def _scaled_up(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int) -> Elbo:
     return Elbo(n_entries / n_in_batch * sums.mean(), jnp.asarray(kl))
 
 
@@ -65,7 +61,7 @@ def batch_elbo(
     batch: Entries,
     key: Array,
     n_entries: Array | int,
-    layout: Layout,
+    layout: RowLayout,
     free: Array,
     n_draws: int = 1,
     likelihood: Likelihood = GAUSSIAN,
@@ -95,11 +91,11 @@ def batch_elbo(
 
     sums = jax.vmap(log_likelihood)(jax.random.split(key, n_draws))
     kl = variational.kl(parameters.rows, parameters.prior, layout, free)
-    return _scaled_up(sums, batch.values.size, kl, n_entries)
+    return elbo(sums, batch.values.size, kl, n_entries)
 
 
 def _of_part(
-    decoder: Decoder, rows: Array, part: Entries, layout: Layout, likelihood: Likelihood
+    decoder: Decoder, rows: Array, part: Entries, layout: RowLayout, likelihood: Likelihood
 ) -> Array:
     tables: Tables = look_up(decoder, rows, layout, part.indices)
     return likelihood.total(tables, part.values, part.weights)

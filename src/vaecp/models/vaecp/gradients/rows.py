@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.noise import standard_normals
 
 
@@ -38,7 +38,7 @@ def gaussian_kl(mean: Array, log_variance: Array, prior_mean: Array, prior_log_v
     return 0.5 * (jnp.exp(log_ratio) + distance - 1.0 - log_ratio)
 
 
-def kl(rows: Rows, prior: Prior, layout: Layout, free: Array) -> Array:
+def kl(rows: Rows, prior: Prior, layout: RowLayout, free: Array) -> Array:
     """Sum the KL over modes, rows and components; numbers that are not `free` have none."""
     per_component = gaussian_kl(*rows, layout.spread(prior.mean), layout.spread(prior.log_variance))
     return jnp.sum(jnp.where(free > 0, per_component, 0.0))

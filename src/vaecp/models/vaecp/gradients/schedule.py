@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vaecp.models.vaecp.gradients.layout import Layout
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop, Phase
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.runtime.placement import N_SHARDS, Placement
@@ -51,7 +51,7 @@ def choose_passes(n_entries: int, batch_size: int) -> int:
 def loop_for(
     n_entries: int,
     batch_size: int,
-    layout: Layout,
+    layout: RowLayout,
     n_draws: int,
     log_variance_rate: float,
     placement: Placement,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 
 import jax
 from jax import Array
 
 from vaecp.models.vaecp.gradients.kernels import reference
 from vaecp.models.vaecp.gradients.kernels.reference import Tables
+from vaecp.runtime.warning import warn_user
 
 __all__ = ["Tables", "decode", "log_likelihood"]
 
@@ -67,10 +67,10 @@ def _cpu():
         from vaecp.models.vaecp.gradients.kernels import cpu
     except (ImportError, RuntimeError) as error:
         if jax.default_backend() == "cpu":
-            warnings.warn(
+            warn_user(
                 f"fits take several times as long, for the compiled loops cannot be used ({error}): "
                 "install numba.",
-                stacklevel=2,
+                UserWarning,
             )
         return None
     return cpu

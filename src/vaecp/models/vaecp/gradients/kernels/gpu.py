@@ -65,43 +65,33 @@ def _kernel(
     )
 
     def block(number, sums):
-        first = (pl.program_id(0) * n_blocks + number) * block_size
-        entries = first + jnp.arange(block_size)
+        entries = (pl.program_id(0) * n_blocks + number) * block_size + jnp.arange(block_size)
         inside = entries < n_entries
         rows = [
             triton.load(ids.at[entries, jnp.full_like(entries, mode)], mask=inside, other=0)
             for mode in range(n_modes)
         ]
-        weight = triton.load(weights.at[entries], mask=inside, other=0.0)
-        value = triton.load(values.at[entries], mask=inside, other=0.0)
+        weight, value = (
+            triton.load(each.at[entries], mask=inside, other=0.0) for each in (weights, values)
+        )
         hidden = _tanh(_sum([_rows_of(projected, row, units, is_unit) for row in rows]))
         mean = jnp.sum(hidden * of_mean, axis=1) + biases[0]
         log_variance = jnp.sum(hidden * of_log_variance, axis=1) + biases[1]
         own = [_rows_of(factors, row, components, is_component) for row in rows] if rank else []
         if rank:
             mean += jnp.sum(_product(own), axis=1)
-        error, precision = value - mean, jnp.exp(-log_variance)
-        surprise = error * error * precision
-        log_likelihood = -0.5 * weight * (LOG_2PI + log_variance + surprise)
-        slope_of_mean = weight * error * precision
-        slope_of_log_variance = 0.5 * weight * (surprise - 1)
+        log_likelihood, *slopes = _gaussian(value - mean, log_variance, weight)
         counts = (weight != 0)[:, None]
-        slope = slope_of_mean[:, None] * of_mean + slope_of_log_variance[:, None] * of_log_variance
+        slope = slopes[0][:, None] * of_mean + slopes[1][:, None] * of_log_variance
         slope *= 1 - hidden * hidden
         for row in rows:
             _add_rows(d_projected, row, units, slope, counts & is_unit[None])
-        if rank:
-            for mode, row in enumerate(rows):
-                others = _product(own[:mode] + own[mode + 1 :])
-                mask = counts & is_component[None]
-                _add_rows(d_factors, row, components, slope_of_mean[:, None] * others, mask)
-        terms = (
-            jnp.sum(log_likelihood),
-            jnp.sum(slope_of_mean),
-            jnp.sum(slope_of_log_variance),
-            jnp.sum(slope_of_mean[:, None] * hidden, axis=0),
-            jnp.sum(slope_of_log_variance[:, None] * hidden, axis=0),
-        )
+        for mode, row in enumerate(rows if rank else []):
+            others = _product(own[:mode] + own[mode + 1 :])
+            mask = counts & is_component[None]
+            _add_rows(d_factors, row, components, slopes[0][:, None] * others, mask)
+        terms = [jnp.sum(each) for each in (log_likelihood, *slopes)]
+        terms += [jnp.sum(each[:, None] * hidden, axis=0) for each in slopes]
         return tuple(total + term for total, term in zip(sums, terms, strict=True))
 
     zero, nothing = jnp.zeros((), jnp.float32), jnp.zeros(units.shape, jnp.float32)
@@ -110,6 +100,14 @@ def _kernel(
         add(totals, (number,), total)
     for head, total in enumerate(sums[3:]):
         add(d_heads, (jnp.full_like(units, head), units), total, is_unit)
+
+
+def _gaussian(error: Array, log_variance: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Weighted log-densities, and their slopes in the mean and in the log-variance."""
+    precision = jnp.exp(-log_variance)
+    surprise = error * error * precision
+    log_density = -0.5 * weight * (LOG_2PI + log_variance + surprise)
+    return log_density, weight * error * precision, 0.5 * weight * (surprise - 1)
 
 
 def _columns(n_columns: int) -> tuple[Array, Array]:
