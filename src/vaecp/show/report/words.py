@@ -9,7 +9,6 @@ from scipy import stats
 
 from vaecp.data.hints import hints_about_gaps
 from vaecp.data.observations import Observations
-from vaecp.data.prediction import LatentPrediction
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.holdout import MASKED_CP, MEAN, HeldOutCheck
 from vaecp.show.report.grid import Grid
@@ -142,7 +141,7 @@ def _honesty(check: HeldOutCheck) -> str:
         return f"{held}. With only {n:,} hidden entries, all these numbers are rough."
     if share < min(low, 0.87):
         return f"{held}: fewer than they should, so take its standard deviations as too small."
-    if share > max(high, 0.93) and isinstance(check.prediction, LatentPrediction):
+    if share > max(high, 0.93) and check.prediction.discrete:
         return (
             f"{held}: of discrete values they hold more than 90 %, because their ends count whole."
         )

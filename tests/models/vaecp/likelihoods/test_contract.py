@@ -102,7 +102,9 @@ def test_the_predictive_distribution_is_calibrated(name):
     assert np.mean(pit) == pytest.approx(0.5, abs=0.08)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "poisson", "negative-binomial", "ordinal"])
+@pytest.mark.parametrize(
+    "name", ["bernoulli", "poisson", "negative-binomial", "ordinal", "large-counts"]
+)
 def test_its_own_likelihood_gives_discrete_values_more_probability_than_their_share(name):
     values = drawn_values(name)
     own = fit_of(name).predict_at(GAPS).log_density(values[HIDDEN]).mean()
@@ -121,7 +123,9 @@ def test_skewed_values_are_predicted_better_as_what_they_are(name):
         assert wrong[0] < 0.5 * wrong[1]
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "negative-binomial", "ordinal", "gaussian"])
+@pytest.mark.parametrize(
+    "name", ["bernoulli", "negative-binomial", "large-counts", "ordinal", "gaussian"]
+)
 def test_the_kind_is_found_by_looking_at_the_values(name):
     model = fit_of(name, "auto")
     assert model.likelihood_ == name
@@ -137,6 +141,8 @@ def test_the_kind_is_found_by_looking_at_the_values(name):
         ("poisson", 3.0),
         ("negative-binomial", 3.0),
         ("poisson", 0.0),
+        ("large-counts", 300.0),
+        ("large-counts", 0.0),
         ("log-normal", 3.0),
         ("logit-normal", 0.3),
         ("non-negative", 3.0),

@@ -94,7 +94,7 @@ def test_a_package_that_is_installed_brings_its_likelihood_to_the_help(tmp_path)
     )
     (described / "entry_points.txt").write_text("[vaecp.plugins]\ntheirs = their_package\n")
     paths = (str(tmp_path), os.environ.get("PYTHONPATH", ""))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "300"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "500"}
     for command in ("complete", "compare"):
         outcome = subprocess.run(
             [sys.executable, "-m", "vaecp", command, "--help"],

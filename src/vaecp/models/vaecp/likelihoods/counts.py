@@ -1,19 +1,20 @@
-"""Counts, with the variance of a Poisson or more."""
+"""Counts: with the variance of a Poisson or more, or so large that a square root makes them real."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from vaecp.data.error_shapes import ErrorShape
-from vaecp.data.families import MAX_COUNT, Family
+from vaecp.data.families import MAX_COUNT, Family, RootOfCounts, Transform
 from vaecp.data.families import Counts as CountsFamily
 from vaecp.data.prediction import LatentPrediction, Prediction, log_prob_under
 from vaecp.data.sampling import representative
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working, refuse
 from vaecp.models.vaecp.likelihoods.discrete import FEW_NODES, Discrete, polya_gamma_mean
+from vaecp.models.vaecp.likelihoods.gaussian import Transformed, standardised
 
 if TYPE_CHECKING:
     from jax import Array
@@ -45,9 +46,7 @@ class Poisson(Discrete):
 
     @classmethod
     def of(cls, values: np.ndarray) -> Self:
-        rule = f"they are whole numbers from 0 to {MAX_COUNT:.0e}"
-        whole = values == np.round(values)
-        refuse(values, ~whole | (values < 0) | (values > MAX_COUNT), cls.name, rule)
+        _check_counts(values, cls.name)
         spread = float(np.var(np.log(values + 0.5)))
         return cls(highest=REACH * float(values.max()) + 1, ignorance=spread)
 
@@ -134,6 +133,30 @@ class NegativeBinomial(Poisson):
         total = jnp.logaddexp(latent, log_size)
         ways = gammaln(values + size) - gammaln(size) - gammaln(values + 1)
         return ways + size * (log_size - total) + values * (latent - total)
+
+
+@dataclass(frozen=True, eq=False)
+class LargeCounts(Transformed):
+    """Counts, mostly large: real numbers with noise of one size after a square root."""
+
+    name: ClassVar[str] = "large-counts"
+    words: ClassVar[str] = "large counts"
+    aliases: ClassVar[tuple[str, ...]] = ("root-counts",)
+
+    transform: Transform = field(default_factory=lambda: RootOfCounts(0.0, 1.0))
+
+    working_of_limits = Likelihood.working_of_limits  # ends of limits would have to be whole
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Self:
+        _check_counts(values, cls.name)
+        return cls(transform=standardised(RootOfCounts(0.0, 1.0), values))
+
+
+def _check_counts(values: np.ndarray, name: str) -> None:
+    rule = f"they are whole numbers from 0 to {MAX_COUNT:.0e}"
+    whole = values == np.round(values)
+    refuse(values, ~whole | (values < 0) | (values > MAX_COUNT), name, rule)
 
 
 def _best_size(values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> float:
