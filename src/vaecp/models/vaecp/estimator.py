@@ -347,6 +347,10 @@ class VAECP(TensorEstimator):
         with progress_bar("VAECP") if self.verbose else no_progress() as on_progress:
             return fit(observations, settings, random, on_progress)
 
+    def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
+        super()._check_kind(values, scaled)
+        self.fitted_.likelihood.check(values)
+
     @property
     def likelihood_(self) -> str:
         """The likelihood that was used."""

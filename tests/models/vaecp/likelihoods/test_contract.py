@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawn_values import NAMES, SUPPORT, drawn_values, hidden_part, small_vaecp
+from drawn_values import NAMES, SHAPE, SUPPORT, drawn_values, hidden_part, small_vaecp
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
@@ -185,3 +185,21 @@ def test_scorers_of_classifiers_take_yes_or_no(scorer):
     known = {"roc_auc": roc_auc_score, "neg_log_loss": lambda y, p: -log_loss(y, p)}[scorer]
     found = get_scorer(scorer)(fit_of("bernoulli"), GAPS, array[HIDDEN])
     assert found == pytest.approx(known(array[HIDDEN], probability))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("bernoulli", 0.5),
+        ("poisson", -2.0),
+        ("negative-binomial", 1.5),
+        ("large-counts", -2.0),
+        ("ordinal", 9.0),
+        ("log-normal", 0.0),
+        ("logit-normal", 1.5),
+    ],
+)
+def test_values_of_another_kind_are_not_folded_in(name, wrong):
+    labels = [[SHAPE[0], 0, 0]]
+    with pytest.raises(ObservationError, match=rf"{wrong:g}.* (none|cannot be one) of"):
+        fit_of(name).fold_in(labels, [wrong])

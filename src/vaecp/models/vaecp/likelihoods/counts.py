@@ -49,8 +49,12 @@ class Poisson(Discrete):
             raise ValueError("likelihood.size, .highest or .ignorance is not a positive number")
 
     @classmethod
-    def of(cls, values: np.ndarray) -> Self:
+    def check(cls, values: np.ndarray) -> None:
         _check_counts(values, cls.name)
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Self:
+        cls.check(values)
         spread = float(np.var(np.log(values + 0.5)))
         return cls(highest=REACH * float(values.max()) + 1, ignorance=spread)
 
@@ -167,8 +171,12 @@ class LargeCounts(Transformed):
     working_of_limits = Likelihood.working_of_limits  # ends of limits would have to be whole
 
     @classmethod
-    def of(cls, values: np.ndarray) -> Self:
+    def check(cls, values: np.ndarray) -> None:
         _check_counts(values, cls.name)
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Self:
+        cls.check(values)
         return cls(transform=standardised(RootOfCounts(0.0, 1.0), values))
 
 
