@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ScaleMixture, StudentT
-from vaecp.data.families import Bernoulli, Counts, Logarithm, LogOdds, Ordinal
+from vaecp.data.families import Bernoulli, Counts, Logarithm, LogOdds, Ordinal, RootOfCounts
 from vaecp.data.prediction import LatentPrediction, Prediction, TransformedPrediction, join
 from vaecp.data.standardising import Standardiser
 from vaecp.errors import ObservationError
@@ -203,3 +203,28 @@ def test_real_numbers_have_no_probabilities_of_classes():
         prediction().point("probabilities")
     with pytest.raises(ValueError, match="kind is 'best': use 'mean', 'median'"):
         prediction().point("best")
+
+
+def test_counts_behind_a_root_share_out_the_gaussian_between_whole_numbers():
+    mean = np.array([0.3, 2.0, 12.0])
+    transform = RootOfCounts(1.0, 0.5)
+    inner = Prediction((mean - 1.0) / 0.5, np.full(3, 0.4), np.full(3, 0.3))
+    found = TransformedPrediction.of(inner, transform)
+    truth = stats.norm(mean, 0.25)
+    for count in (0.0, 1.0, 7.0, 150.0):
+        edge = np.sqrt(count + 0.875)
+        below = truth.cdf(np.sqrt(count - 0.125)) if count else 0.0
+        values = np.full(3, count)
+        np.testing.assert_allclose(found.cdf(values), truth.cdf(edge), atol=1e-12)
+        probability = np.exp(found.log_density(values))
+        np.testing.assert_allclose(probability, truth.cdf(edge) - below, atol=2e-9)
+    every = np.stack([np.exp(found.log_density(np.full(3, k))) for k in np.arange(400.0)])
+    np.testing.assert_allclose(every.sum(axis=0), 1, atol=1e-6)
+    np.testing.assert_allclose(found.mean, np.arange(400.0) @ every, rtol=0.01, atol=0.01)
+    for level in (0.05, 0.5, 0.95):
+        counts = found.quantile(level)
+        assert (found.cdf(counts) >= level).all()
+        assert ((counts == 0) | (found.cdf(counts - 1) < level)).all()
+    impossible = [-1.0, 1.5, -0.2]
+    np.testing.assert_array_equal(found.log_density(np.array(impossible)), -np.inf)
+    assert found.discrete

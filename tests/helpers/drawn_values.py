@@ -14,6 +14,7 @@ NAMES = (
     "bernoulli",
     "poisson",
     "negative-binomial",
+    "large-counts",
     "ordinal",
     "log-normal",
     "logit-normal",
@@ -23,6 +24,7 @@ SUPPORT = {
     "bernoulli": (0, 1, True),
     "poisson": (0, np.inf, True),
     "negative-binomial": (0, np.inf, True),
+    "large-counts": (0, np.inf, True),
     "ordinal": (1, 5, True),
     "log-normal": (0, np.inf, False),
     "logit-normal": (0, 1, False),
@@ -54,6 +56,8 @@ def drawn_values(name: str, seed: int = 0) -> np.ndarray:
             return random.poisson(rate).astype(float)
         case "negative-binomial":
             return random.poisson(random.gamma(2.0, rate / 2)).astype(float)
+        case "large-counts":
+            return np.round(np.maximum(20 + 2 * latent + 0.6 * random.normal(size=SHAPE), 0.7) ** 2)
         case "ordinal":
             noisy = 2 * latent + random.logistic(size=SHAPE)
             return 1.0 + np.searchsorted([-2.0, -0.7, 0.7, 2.0], noisy)

@@ -20,7 +20,7 @@ def help_with(folder: Path, source: str, command: str) -> str:
     paths = (str(folder), os.environ.get("PYTHONPATH", ""))
     outcome = subprocess.run(
         [sys.executable, "-m", "vaecp", command, "--help"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "300"},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "500"},
         capture_output=True,
         text=True,
     )

@@ -132,3 +132,16 @@ def test_spreads_go_through_a_transformed_target_by_draws():
     np.testing.assert_allclose(draws.std(axis=0), expected, rtol=0.05)
     with pytest.raises(AttributeError, match="'tuple' object has no attribute 'ndim'"):
         wrapped.predict(asked, return_std=True)  # scikit-learn's wrapper takes one array alone
+
+
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        (["yes", "no"], r"y holds 'no' and 'yes', .* such as \(y == 'yes'\)\.astype\(float\)"),
+        (["poor", "fair", "good"], "y holds 3 texts such as 'fair', .* give their places, 1, 2, 3"),
+    ],
+)
+def test_classes_with_names_are_refused_with_how_to_write_them(names, match):
+    keys = [(i, j) for i in range(6) for j in range(6)]
+    with pytest.raises(ObservationError, match=match):
+        vaecp.VAECP().fit(keys, np.resize(names, 36))

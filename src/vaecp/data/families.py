@@ -18,6 +18,9 @@ MAX_LOG_RATE = 30.0
 MAX_COUNT = 1e12
 """Well below the largest rate."""
 
+Cdf = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Of values at some entries, which are named by their places."""
+
 
 @dataclass(frozen=True, eq=False)
 class Family(ABC):
@@ -54,16 +57,16 @@ class Family(ABC):
     def quantile(
         self,
         probability: float,
-        cdf: Callable[[np.ndarray], np.ndarray],
-        n: int,
+        cdf: Cdf,
         mean: np.ndarray,
         std: np.ndarray,
     ) -> np.ndarray:
         """Return the smallest values at which a mixture of the family reaches a probability."""
         assert self.classes is not None
-        found = np.full(n, self.classes[-1], dtype=np.float64)
+        every = np.arange(len(mean))
+        found = np.full(len(mean), self.classes[-1], dtype=np.float64)
         for value in self.classes[::-1]:
-            reached = cdf(np.full(n, value)) >= probability - 1e-12
+            reached = cdf(np.full(len(mean), value), every) >= probability - 1e-12
             found = np.where(reached, value, found)
         return found
 
@@ -192,30 +195,46 @@ class Counts(Family):
     def quantile(
         self,
         probability: float,
-        cdf: Callable[[np.ndarray], np.ndarray],
-        n: int,
+        cdf: Cdf,
         mean: np.ndarray,
         std: np.ndarray,
     ) -> np.ndarray:
-        """Search integers by halves."""
+        """Close in on integers: by halves, and in between by where a Gaussian would lie."""
         if probability <= 0:
-            return np.zeros(n)
-        low, high = np.full(n, -1.0), np.ceil(mean + 10 * std + 10)
-        for _ in range(60):
-            short = cdf(high) < probability
-            if not short.any():
-                break
-            high = np.where(short, 2 * high + 1, high)
-        while (high - low > 1).any():
-            middle = np.floor((low + high) / 2)
-            reached = cdf(middle) >= probability
-            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+            return np.zeros(len(mean))
+        low, high = np.full(len(mean), -1.0), np.full(len(mean), np.inf)
+        below, above = np.full((2, len(mean)), np.nan)  # how far off low and high are, as Gaussians
+        unit, root = special.ndtri(probability), np.sqrt(mean + 0.375)
+        spread = np.maximum(0.5 * std / root, 1e-3)  # of square roots, which are nearly Gaussian
+        guess, turn = root + unit * spread, 0
+        left = np.arange(len(mean))
+        while len(left):
+            turn += 1
+            end = np.where(np.isinf(high[left]), 3 * low[left] + 20, high[left])
+            tried = np.floor(np.maximum(guess[left], 0.0) ** 2)
+            if turn % 3 == 0:
+                tried = np.floor(0.5 * (low[left] + end))
+            tried = np.clip(tried, low[left] + 1, np.maximum(end - 1, low[left] + 1))
+            found = cdf(tried, left)
+            off = special.ndtri(np.clip(found, 1e-12, 1 - 1e-12)) - unit
+            reached = found >= probability
+            low[left[~reached]], below[left[~reached]] = tried[~reached], off[~reached]
+            high[left[reached]], above[left[reached]] = tried[reached], off[reached]
+            slope = (above - below)[left] / (
+                np.sqrt(high[left] + 0.375) - np.sqrt(np.maximum(low[left], 0) + 0.375)
+            )
+            slope = np.where(slope > 0, slope, 1 / spread[left])
+            guess[left] = np.sqrt(tried + 0.375) - off / slope
+            left = left[high[left] - low[left] > 1]
         return high
 
 
 @dataclass(frozen=True, eq=False)
 class Transform(ABC):
     """From values to real numbers, standardised, and back."""
+
+    whole: ClassVar[bool] = False
+    """Whether values are whole numbers: those nearest to what `inverse` would have without that."""
 
     location: float
     scale: float
@@ -300,3 +319,23 @@ class Floor(Transform):
 
     def log_derivative(self, values: np.ndarray) -> np.ndarray:
         return np.zeros_like(values)
+
+
+@dataclass(frozen=True, eq=False)
+class RootOfCounts(Transform):
+    """Of counts, whose spread hardly depends on their size after it (Anscombe 1948)."""
+
+    whole: ClassVar[bool] = True
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+    def forth(self, values: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(values + 0.375, 0.0))
+
+    def inverse(self, numbers: np.ndarray) -> np.ndarray:
+        return np.maximum(np.ceil(np.maximum(numbers, 0.0) ** 2 - 0.875), 0.0)
+
+    def log_derivative(self, values: np.ndarray) -> np.ndarray:
+        return -np.log(2.0) - 0.5 * np.log(values + 0.375)

@@ -17,6 +17,8 @@ from vaecp.errors import ObservationError
 
 KINDS = ("mean", "median", "mode", "probabilities")
 N_NODES, MANY_NODES = 15, 61
+LEAST_WEIGHT = 1e-12
+"""Nodes of less weight are left out: of many, nearly half."""
 MIDPOINTS = (np.arange(200) + 0.5) / 200
 
 
@@ -46,6 +48,11 @@ class Prediction:
     def classes(self) -> np.ndarray | None:
         """The values that there can be, where these are few."""
         return None
+
+    @property
+    def discrete(self) -> bool:
+        """Whether single values have a probability: classes, counts."""
+        return False
 
     @property
     def limited(self) -> np.ndarray:
@@ -176,12 +183,29 @@ class LatentPrediction(Prediction):
     def classes(self) -> np.ndarray | None:
         return self.family.classes
 
+    @property
+    def discrete(self) -> bool:
+        return True
+
     def quantile(self, probability: float) -> np.ndarray:
         """The smallest value that is at least as probable as this to be reached."""
-        return self.family.quantile(probability, self.cdf, len(self), self.mean, self.std)
+        return self.family.quantile(probability, self._cdf, self.mean, self.std)
 
     def cdf(self, values: np.ndarray) -> np.ndarray:
-        return self._averaged(lambda latent: self.family.cdf(values, latent))
+        return self._cdf(np.asarray(values), np.arange(len(self)))
+
+    def _cdf(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Average over the latent parameter of some entries; a sharp family needs many nodes."""
+        mean, std = self.latent_mean[rows], self.latent_std[rows]
+        sharp = self.family.peak(self.mean[rows])[1] * std**2 >= 2
+        found = np.zeros(len(rows))
+        for n_nodes, here in ((N_NODES, ~sharp), (MANY_NODES, sharp)):
+            if here.any():
+                found[here] = sum(
+                    weight * self.family.cdf(values[here], mean[here] + std[here] * node)
+                    for node, weight in zip(*_nodes(n_nodes), strict=True)
+                )
+        return found
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         return log_prob_under(self.family, values, self.latent_mean, self.latent_std)
@@ -224,16 +248,6 @@ class LatentPrediction(Prediction):
         """Values of a family are in their own units."""
         return self
 
-    def _averaged(self, function: Any) -> np.ndarray:
-        sharpness = self.family.peak(self.mean)[1] * self.latent_std**2
-        nodes, weights = _nodes(N_NODES if np.all(sharpness < 2) else MANY_NODES)
-        return np.asarray(
-            sum(
-                weight * function(self.latent_mean + self.latent_std * node)
-                for node, weight in zip(nodes, weights, strict=True)
-            )
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class TransformedPrediction(Prediction):
@@ -255,7 +269,14 @@ class TransformedPrediction(Prediction):
         std, noise_std = total.std(axis=1), noise.std(axis=1)
         noise_std = np.minimum(noise_std, std)
         ignorance = np.sqrt(np.maximum(std**2 - noise_std**2, 0.0))
-        return cls(total.mean(axis=1), noise_std, ignorance, inner.shape, inner, transform)
+        mean = total.mean(axis=1)
+        if transform.whole:  # a mean of counts is at least the probability of 1 or more
+            mean = np.maximum(mean, 1 - inner.cdf(transform(np.full(len(mean), 0.5))))
+        return cls(mean, noise_std, ignorance, inner.shape, inner, transform)
+
+    @property
+    def discrete(self) -> bool:
+        return self.transform.whole
 
     @property
     def limited(self) -> np.ndarray:
@@ -265,10 +286,22 @@ class TransformedPrediction(Prediction):
         return self.transform.back(self.inner.quantile(probability))
 
     def cdf(self, values: np.ndarray) -> np.ndarray:
-        return self.inner.cdf(self.transform(values))
+        if not self.transform.whole:
+            return self.inner.cdf(self.transform(values))
+        most = np.floor(values)  # the largest whole number: up to half of the way to the next
+        return np.where(most < 0, 0.0, self.inner.cdf(self.transform(np.maximum(most, 0) + 0.5)))
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
-        return self.inner.log_density(self.transform(values)) + self.transform.log_slope(values)
+        if not self.transform.whole:
+            return self.inner.log_density(self.transform(values)) + self.transform.log_slope(values)
+        values = np.asarray(values, dtype=np.float64)
+        possible = (values >= 0) & (values == np.round(values))
+        counts = np.where(possible, values, 0.0)
+        found = self.cdf(counts) - self.cdf(counts - 1)
+        # Far out, where differences lose their digits, the density times a width of 1.
+        density = self.inner.log_density(self.transform(counts)) + self.transform.log_slope(counts)
+        found = np.where(found > 1e-9, np.log(np.maximum(found, 1e-9)), density)
+        return np.where(possible, found, -np.inf)
 
     def crps(self, values: np.ndarray) -> np.ndarray:
         """The mean over levels of the quantile score, doubled."""
@@ -328,4 +361,5 @@ def join(parts: Sequence[Prediction]) -> Any:
 def _nodes(n_nodes: int = N_NODES) -> tuple[np.ndarray, np.ndarray]:
     """Where and how much to weigh a standard normal: Gauss and Hermite's nodes."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-    return nodes, weights / weights.sum()
+    heavy = weights > LEAST_WEIGHT * weights.sum()
+    return nodes[heavy], weights[heavy] / weights[heavy].sum()

@@ -11,6 +11,9 @@ from sklearn.utils.validation import validate_data as check_names_and_width
 
 from vaecp.errors import ObservationError, PredictionError
 
+FEW_CLASSES = 21
+"""Up to so many different texts may be names of classes."""
+
 
 def check_at_least(name: str, value: Any, least: int) -> None:
     """Refuse a count that is no integer or too small."""
@@ -54,9 +57,7 @@ def checked_values(y: Any) -> np.ndarray:
     try:
         values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ObservationError(
-            f"y holds {values.dtype} that are no numbers ({error}): give one number per entry."
-        ) from error
+        raise ObservationError(_no_numbers(values, error)) from error
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise ObservationError(
@@ -64,6 +65,22 @@ def checked_values(y: Any) -> np.ndarray:
             "out of X and y."
         )
     return values
+
+
+def _no_numbers(values: np.ndarray, error: Exception) -> str:
+    """Say how classes that have names are written as numbers."""
+    names = sorted({str(value) for value in values.tolist()})
+    if len(names) == 2:
+        return (
+            f"y holds {names[0]!r} and {names[1]!r}, which are no numbers: give 1 for yes and 0 for "
+            f"no, such as (y == {names[1]!r}).astype(float) of an array y."
+        )
+    if len(names) <= FEW_CLASSES:
+        return (
+            f"y holds {len(names)} texts such as {names[0]!r}, which are no numbers: of ordered "
+            "classes give their places, 1, 2, 3 and so on; classes without an order cannot be fitted."
+        )
+    return f"y holds {values.dtype} that are no numbers ({error}): give one number per entry."
 
 
 def checked_predictions(predicted: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special, stats
 from sklearn import metrics as ranking
 
-from vaecp.data.prediction import LatentPrediction, Prediction
+from vaecp.data.prediction import Prediction
 from vaecp.errors import ObservationError
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -83,7 +83,7 @@ def calibration(
     """
     n = len(np.asarray(values))
     level = np.asarray(levels, dtype=np.float64)
-    if isinstance(prediction, LatentPrediction):
+    if prediction.discrete:
         off = 2 * np.abs(pit(prediction, values) - 0.5)
         shares = [float(np.mean(off <= each)) for each in level]
     else:
@@ -155,7 +155,7 @@ def pit(prediction: Prediction, values: np.ndarray, random_state: int = 0) -> np
     _errors(prediction, values)
     values = np.asarray(values, dtype=np.float64)
     found = prediction.cdf(values)
-    if isinstance(prediction, LatentPrediction):
+    if prediction.discrete:
         draws = np.random.default_rng(random_state).random(len(values))
         found = found - draws * np.exp(prediction.log_density(values))
     return np.clip(found, 0.0, 1.0)
@@ -211,7 +211,7 @@ def _of_kind(prediction: Prediction, values: np.ndarray) -> dict[str, float]:
         }
     elif prediction.classes is not None:
         found = {"brier": brier(prediction, values)}
-    elif isinstance(prediction, LatentPrediction):
+    elif prediction.discrete:
         found = {"deviance": deviance(prediction, values)}
     return found
 

@@ -38,6 +38,7 @@ VALUES = {
     "bernoulli": ("yes-no",),
     "poisson": (),
     "negative-binomial": ("counts",),
+    "large-counts": (),
     "ordinal": ("ratings",),
     "log-normal": ("amounts",),
     "logit-normal": ("shares",),

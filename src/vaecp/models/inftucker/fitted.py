@@ -24,6 +24,8 @@ from vaecp.models.inftucker.probit import mean_behind
 from vaecp.models.joining import Joining
 
 _BLOCK = 2_000_000
+MOST_ROUNDS, SETTLED = 30, 0.02
+"""Of a row that is folded in: rounds, and the change of the numbers behind values that ends them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +110,8 @@ class FittedInfTucker(Fitted):
             found = some_of(found[usable(joining.indices[found], mode, known)], MOST_ENTRIES)
             if len(found):
                 cells, values = joining.indices[found], joining.values[found]
-                if self.probit:
-                    values = mean_behind(values, np.zeros_like(values))
-                fitted = fitted._with_row(mode, row, cells, values, known)
+                learn = fitted._with_row_behind if self.probit else fitted._with_row
+                fitted = learn(mode, row, cells, values, known)
                 known[mode][row] = True
         return fitted
 
@@ -164,6 +165,19 @@ class FittedInfTucker(Fitted):
         rows = tuple(table.copy() for table in self.rows)
         rows[mode][row] = latent
         return replace(self, rows=rows, **changed)
+
+    def _with_row_behind(
+        self, mode: int, row: int, cells: np.ndarray, values: np.ndarray, known: list[np.ndarray]
+    ) -> FittedInfTucker:
+        """Learn a row and the numbers behind its yes-or-no values, in turn, until they settle."""
+        numbers = mean_behind(values, np.zeros_like(values))
+        fitted = self._with_row(mode, row, cells, numbers, known)
+        for _ in range(MOST_ROUNDS):
+            before, numbers = numbers, mean_behind(values, fitted.latent_moments(cells)[0])
+            if np.abs(numbers - before).max() < SETTLED:
+                break
+            fitted = self._with_row(mode, row, cells, numbers, known)
+        return fitted
 
     @property
     def _sparsity(self) -> float:

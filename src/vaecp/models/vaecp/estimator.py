@@ -56,8 +56,8 @@ class VAECP(TensorEstimator):
     ----------
     rank : width of the latent rows; None lets held-out entries choose, from 0 (row effects) to 64.
     likelihood : what kind of values there are: "gaussian" (real numbers), "student-t" (with outliers),
-        "bernoulli" (0 or 1), "poisson" or "negative-binomial" (counts), "ordinal" (few levels, such as
-        stars), "log-normal" (positive amounts), "logit-normal" (between two bounds), "non-negative";
+        "bernoulli" (0 or 1), "poisson", "negative-binomial" or "large-counts" (counts), "ordinal" (few
+        levels, such as stars), "log-normal" (positive amounts), "logit-normal" (between two bounds), "non-negative";
         "auto" looks at the values, and lets held-out entries decide where two are plausible.
     hidden : units of the tanh layer of members with a network; None chooses.
     effort : "quick", "normal" or "thorough": how many members and ranks are tried, how long. Or a
@@ -331,6 +331,10 @@ class VAECP(TensorEstimator):
         settings = replace(Settings.of(self), likelihood=likelihood)
         with progress_bar("VAECP", self.verbose) as on_progress:
             return fit(observations, settings, random, on_progress)
+
+    def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
+        super()._check_kind(values, scaled)
+        self.fitted_.likelihood.check(values)
 
     @property
     def likelihood_(self) -> str:

@@ -10,7 +10,6 @@ from scipy import stats
 from vaecp.data.cells import n_cells
 from vaecp.data.hints import hints_about_gaps
 from vaecp.data.observations import Observations
-from vaecp.data.prediction import LatentPrediction
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.holdout import MASKED_CP, MEAN, HeldOutCheck
 from vaecp.show.report.grid import Grid
@@ -143,7 +142,7 @@ def _honesty(check: HeldOutCheck) -> str:
         return f"{held}. With only {n:,} hidden entries, all these numbers are rough."
     if share < min(low, 0.87):
         return f"{held}: fewer than they should, so its standard deviations are too small."
-    if share > max(high, 0.93) and isinstance(check.prediction, LatentPrediction):
+    if share > max(high, 0.93) and check.prediction.discrete:
         return f"{held}: of discrete values they contain more than 90 %, because both ends belong to them."
     if share > max(high, 0.93):
         return f"{held}: more than they should, so its standard deviations are somewhat too large."

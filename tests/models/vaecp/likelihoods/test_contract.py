@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawn_values import NAMES, SUPPORT, drawn_values, hidden_part, small_vaecp
+from drawn_values import NAMES, SHAPE, SUPPORT, drawn_values, hidden_part, small_vaecp
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
@@ -102,7 +102,9 @@ def test_the_predictive_distribution_is_calibrated(name):
     assert np.mean(pit) == pytest.approx(0.5, abs=0.08)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "poisson", "negative-binomial", "ordinal"])
+@pytest.mark.parametrize(
+    "name", ["bernoulli", "poisson", "negative-binomial", "ordinal", "large-counts"]
+)
 def test_its_own_likelihood_gives_discrete_values_more_probability_than_their_share(name):
     values = drawn_values(name)
     own = fit_of(name).predict_at(GAPS).log_density(values[HIDDEN]).mean()
@@ -121,7 +123,9 @@ def test_skewed_values_are_predicted_better_as_what_they_are(name):
         assert wrong[0] < 0.5 * wrong[1]
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "negative-binomial", "ordinal", "gaussian"])
+@pytest.mark.parametrize(
+    "name", ["bernoulli", "negative-binomial", "large-counts", "ordinal", "gaussian"]
+)
 def test_the_kind_is_found_by_looking_at_the_values(name):
     model = fit_of(name, "auto")
     assert model.likelihood_ == name
@@ -137,6 +141,8 @@ def test_the_kind_is_found_by_looking_at_the_values(name):
         ("poisson", 3.0),
         ("negative-binomial", 3.0),
         ("poisson", 0.0),
+        ("large-counts", 300.0),
+        ("large-counts", 0.0),
         ("log-normal", 3.0),
         ("logit-normal", 0.3),
         ("non-negative", 3.0),
@@ -179,3 +185,21 @@ def test_scorers_of_classifiers_take_yes_or_no(scorer):
     known = {"roc_auc": roc_auc_score, "neg_log_loss": lambda y, p: -log_loss(y, p)}[scorer]
     found = get_scorer(scorer)(fit_of("bernoulli"), GAPS, array[HIDDEN])
     assert found == pytest.approx(known(array[HIDDEN], probability))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("bernoulli", 0.5),
+        ("poisson", -2.0),
+        ("negative-binomial", 1.5),
+        ("large-counts", -2.0),
+        ("ordinal", 9.0),
+        ("log-normal", 0.0),
+        ("logit-normal", 1.5),
+    ],
+)
+def test_values_of_another_kind_are_not_folded_in(name, wrong):
+    labels = [[SHAPE[0], 0, 0]]
+    with pytest.raises(ObservationError, match=rf"{wrong:g}.* (none|cannot be one) of"):
+        fit_of(name).fold_in(labels, [wrong])

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from drawn_values import small_vaecp
 from scipy import special, stats
 
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS
@@ -25,6 +26,7 @@ from vaecp.models.vaecp.likelihoods import (
     kinds,
 )
 from vaecp.models.vaecp.likelihoods.choice import plausible
+from vaecp.models.vaecp.likelihoods.discrete import EAGER
 
 STARS = Ordinal(classes=np.arange(1.0, 6.0), thresholds=np.array([-2.0, -0.5, 0.7, 3.0]))
 COUNTS = np.array([0.0, 1.0, 3.0, 12.0, 2.0])
@@ -84,7 +86,7 @@ def test_the_working_values_have_the_slope_of_the_log_density(likelihood, values
 
 @pytest.mark.parametrize(("likelihood", "values"), BOUNDED, ids=name_of)
 def test_the_working_quadratic_is_a_lower_bound_that_touches(likelihood, values):
-    working = likelihood.working(values, LATENT, np.zeros(5))
+    working = likelihood.eager(values, LATENT, share=1 / EAGER)  # weighs the values as they are
     here = likelihood.family.log_prob(values, LATENT)
 
     def quadratic(latent):
@@ -177,7 +179,7 @@ def test_every_likelihood_is_found_by_its_name_and_aliases():
         (np.tile(np.arange(1.0, 6.0), 20), ("ordinal",)),
         (np.tile(np.arange(0.5, 5.5, 0.5), 20), ("ordinal",)),
         (np.arange(100.0) % 12, ("negative-binomial", "poisson")),
-        (1_000 + np.arange(100.0), ("gaussian", "negative-binomial")),
+        (1_000 + np.arange(100.0), ("large-counts", "negative-binomial", "gaussian")),
         (np.exp(np.linspace(-3, 3, 100)), ("gaussian", "log-normal")),
         (np.linspace(-1, 1, 100), ("gaussian",)),
         (np.array([0.0, 1.0]), ("gaussian",)),
@@ -190,3 +192,26 @@ def test_what_values_may_be_shows(values, names):
 
 def test_numbers_beyond_the_range_of_rates_are_not_taken_for_counts():
     assert plausible(1e18 + 1e12 * np.arange(50)).names == ("gaussian",)
+
+
+@pytest.mark.parametrize("name", ["negative-binomial", "poisson"])
+def test_a_row_of_counts_that_is_folded_in_has_its_counts(name):
+    keys = [(f"row {i}", j) for i in range(1, 15) for j in range(5)]
+    by_column = np.array([2, 4, 7, 3, 5])
+    model = small_vaecp(likelihood=name).fit(keys, np.outer(range(1, 15), by_column).ravel())
+    new = [("row 8.0", j) for j in range(5)]
+    found = model.fold_in(new[:3], 8 * by_column[:3]).predict(new)
+    np.testing.assert_allclose(found, 8 * by_column, rtol=0.06)
+
+
+@pytest.mark.parametrize("size", [0.5, 20.0, 1e4])
+def test_working_responses_of_counts_are_at_rest_where_the_expected_log_density_is_largest(size):
+    likelihood, variance = NegativeBinomial(size=size), np.full(1, 0.04)
+    value, mean = np.array([16.0]), np.zeros(1)
+    for _ in range(60):
+        mean = likelihood.working(value, mean, variance).values
+    around = mean + np.linspace(-0.3, 0.3, 601)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(30)
+    latent = around[:, None] + 0.2 * nodes
+    expected = likelihood.family.log_prob(np.full(latent.shape, 16.0), latent) @ weights
+    assert around[np.argmax(expected)] == pytest.approx(mean[0], abs=2e-3)

@@ -1,7 +1,7 @@
 """The kinds of values: one class each, and one list that names them."""
 
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working
-from vaecp.models.vaecp.likelihoods.counts import NegativeBinomial, Poisson
+from vaecp.models.vaecp.likelihoods.counts import LargeCounts, NegativeBinomial, Poisson
 from vaecp.models.vaecp.likelihoods.discrete import Bernoulli, Ordinal
 from vaecp.models.vaecp.likelihoods.gaussian import (
     Gaussian,
@@ -18,6 +18,7 @@ __all__ = [
     "GAUSSIAN",
     "Bernoulli",
     "Gaussian",
+    "LargeCounts",
     "Likelihood",
     "LogNormal",
     "LogitNormal",

@@ -57,6 +57,14 @@ class Likelihood(ABC):
         Raises an `ObservationError` where they cannot be of this kind.
         """
 
+    @classmethod
+    def check(cls, values: np.ndarray) -> None:
+        """Raise an `ObservationError` where further values, of rows that join, cannot be of this kind.
+
+        Classes that were not seen, and what the scaling takes to no number, are refused without it.
+        """
+        return None
+
     def scaling(self, values: np.ndarray) -> Scaling:
         """Return how values are scaled before a fit; left as they are, unless overridden."""
         return OwnUnits.of(values)

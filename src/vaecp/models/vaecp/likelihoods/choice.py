@@ -13,7 +13,7 @@ LEAST = 30
 FEW_LEVELS = 11
 SKEWED = 1.0
 LARGE_COUNTS = 30.0
-"""Counts whose median is larger may as well be taken for real numbers."""
+"""Counts whose median is larger are nearly real numbers after a square root."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def plausible(values: np.ndarray) -> Plausible:
         return Plausible(("ordinal",), f"there are {len(levels)} evenly spaced levels")
     if whole and levels[0] >= 0 and levels[-1] <= MAX_COUNT:
         if np.median(values) > LARGE_COUNTS:
-            names = ("gaussian", "negative-binomial")
+            names = ("large-counts", "negative-binomial", "gaussian")
             return Plausible(names, "all values are large whole numbers from 0")
         return Plausible(("negative-binomial", "poisson"), "all values are whole numbers from 0")
     if levels[0] > 0 and _is_skewed(values):

@@ -1,19 +1,21 @@
-"""Counts, with the variance of a Poisson or more."""
+"""Counts: with the variance of a Poisson or more, or so large that a square root makes them real."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+from scipy import special
 
 from vaecp.data.error_shapes import ErrorShape
-from vaecp.data.families import MAX_COUNT, Family
+from vaecp.data.families import MAX_COUNT, Family, RootOfCounts, Transform
 from vaecp.data.families import Counts as CountsFamily
 from vaecp.data.prediction import LatentPrediction, Prediction, log_prob_under
 from vaecp.data.sampling import representative
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working, refuse
-from vaecp.models.vaecp.likelihoods.discrete import FEW_NODES, Discrete, polya_gamma_mean
+from vaecp.models.vaecp.likelihoods.discrete import EAGER, FEW_NODES, Discrete, polya_gamma_mean
+from vaecp.models.vaecp.likelihoods.gaussian import Transformed, standardised
 
 if TYPE_CHECKING:
     from jax import Array
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 LEAST_WEIGHT = 0.02
 REACH = 2.0
 """Means of counts are at most this many times the largest one."""
+
+NODES = ((0.0, 2 / 3), (3**0.5, 1 / 6), (-(3**0.5), 1 / 6))
+"""And weights of a standard normal, exact up to the fifth power."""
 
 SIZES = np.geomspace(0.05, 1e4, 40)
 
@@ -44,10 +49,12 @@ class Poisson(Discrete):
             raise ValueError("likelihood.size, .highest or .ignorance is not a positive number")
 
     @classmethod
+    def check(cls, values: np.ndarray) -> None:
+        _check_counts(values, cls.name)
+
+    @classmethod
     def of(cls, values: np.ndarray) -> Self:
-        rule = f"they are whole numbers from 0 to {MAX_COUNT:.0e}"
-        whole = values == np.round(values)
-        refuse(values, ~whole | (values < 0) | (values > MAX_COUNT), cls.name, rule)
+        cls.check(values)
         spread = float(np.var(np.log(values + 0.5)))
         return cls(highest=REACH * float(values.max()) + 1, ignorance=spread)
 
@@ -104,10 +111,25 @@ class NegativeBinomial(Poisson):
         return self, Poisson(highest=self.highest, ignorance=self.ignorance)
 
     def working(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Working:
-        """Polson, Scott and Windle's augmentation (2013), which never overshoots."""
+        """Newton's step by the expected curvature, at most that of an upper bound of it.
+
+        The bound (Polson, Scott and Windle 2013) never overshoots. But where the size is far above
+        the mean it is many times the curvature: steps would be tiny, and rows too sure.
+        """
+        centred, std = mean - np.log(self.size), np.sqrt(variance)
+        share = sum(w * special.expit(centred + std * node) for node, w in NODES)
+        slope = values - (values + self.size) * share
+        weights = np.maximum(self.size * share, 0.5 * np.abs(slope))
+        bound = (values + self.size) * polya_gamma_mean(centred**2 + variance)
+        weights = np.minimum(np.maximum(weights, LEAST_WEIGHT), bound)
+        return Working(mean + slope / weights, weights)
+
+    def eager(self, values: np.ndarray, mean: np.ndarray, share: float) -> Working:
+        """By the bound alone: fast sweeps find less where steps are large."""
         centred = mean - np.log(self.size)
-        weights = (values + self.size) * polya_gamma_mean(centred**2 + variance)
-        return Working(np.log(self.size) + 0.5 * (values - self.size) / weights, weights)
+        weights = (values + self.size) * polya_gamma_mean(centred**2)
+        found = np.log(self.size) + 0.5 * (values - self.size) / weights
+        return Working(found, weights / (EAGER * share))
 
     def learned(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Self:
         # Marginal probabilities would let sizes grow with what members overfit.
@@ -134,6 +156,34 @@ class NegativeBinomial(Poisson):
         total = jnp.logaddexp(latent, log_size)
         ways = gammaln(values + size) - gammaln(size) - gammaln(values + 1)
         return ways + size * (log_size - total) + values * (latent - total)
+
+
+@dataclass(frozen=True, eq=False)
+class LargeCounts(Transformed):
+    """Counts, mostly large: real numbers with noise of one size after a square root."""
+
+    name: ClassVar[str] = "large-counts"
+    words: ClassVar[str] = "large counts"
+    aliases: ClassVar[tuple[str, ...]] = ("root-counts",)
+
+    transform: Transform = field(default_factory=lambda: RootOfCounts(0.0, 1.0))
+
+    working_of_limits = Likelihood.working_of_limits  # ends of limits would have to be whole
+
+    @classmethod
+    def check(cls, values: np.ndarray) -> None:
+        _check_counts(values, cls.name)
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Self:
+        cls.check(values)
+        return cls(transform=standardised(RootOfCounts(0.0, 1.0), values))
+
+
+def _check_counts(values: np.ndarray, name: str) -> None:
+    rule = f"they are whole numbers from 0 to {MAX_COUNT:.0e}"
+    whole = values == np.round(values)
+    refuse(values, ~whole | (values < 0) | (values > MAX_COUNT), name, rule)
 
 
 def _best_size(values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> float:

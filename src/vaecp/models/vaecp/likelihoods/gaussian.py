@@ -156,7 +156,8 @@ class Transformed(Gaussian):
         return TransformedPrediction.of(prediction, self.transform)
 
 
-def _standardised(transform: Transform, values: np.ndarray) -> Transform:
+def standardised(transform: Transform, values: np.ndarray) -> Transform:
+    """Return the transform that takes these values to mean 0 and variance 1."""
     found = Standardiser.of(transform.forth(values))
     return replace(transform, location=found.location, scale=found.scale or 1.0)
 
@@ -173,7 +174,7 @@ class LogNormal(Transformed):
     def of(cls, values: np.ndarray) -> Self:
         rule = "they are larger than 0; use 'non-negative' or 'gaussian' if 0 can occur"
         refuse(values, ~(values > 0), cls.name, rule)
-        return cls(transform=_standardised(Logarithm(0.0, 1.0), values))
+        return cls(transform=standardised(Logarithm(0.0, 1.0), values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +196,7 @@ class LogitNormal(Transformed):
         reached = values.min() <= 0 or values.max() >= highest
         out = edge if reached else 0.0
         found = LogOdds(0.0, 1.0, -out, highest + out)
-        return cls(transform=_standardised(found, values))
+        return cls(transform=standardised(found, values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,4 +210,4 @@ class NonNegative(Transformed):
     @classmethod
     def of(cls, values: np.ndarray) -> Self:
         refuse(values, values < -0.05 * np.abs(values).max(), cls.name, "they are 0 or larger")
-        return cls(transform=_standardised(Floor(0.0, 1.0), values))
+        return cls(transform=standardised(Floor(0.0, 1.0), values))

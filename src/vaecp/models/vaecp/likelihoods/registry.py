@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaecp.models.vaecp.likelihoods.base import Likelihood
-from vaecp.models.vaecp.likelihoods.counts import NegativeBinomial, Poisson
+from vaecp.models.vaecp.likelihoods.counts import LargeCounts, NegativeBinomial, Poisson
 from vaecp.models.vaecp.likelihoods.discrete import Bernoulli, Ordinal
 from vaecp.models.vaecp.likelihoods.gaussian import (
     Gaussian,
@@ -48,6 +48,7 @@ for _kind in (
     Bernoulli,
     Poisson,
     NegativeBinomial,
+    LargeCounts,
     Ordinal,
     LogNormal,
     LogitNormal,
