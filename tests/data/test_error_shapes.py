@@ -68,6 +68,30 @@ def test_one_large_error_among_many_counts_as_one():
     assert std == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.05)
 
 
+def test_errors_that_count_more_make_the_mixture():
+    """Importance 3 is the same as being listed three times, but for how much they are worth."""
+    random = np.random.default_rng(3)
+    small, large = random.normal(size=3_000), 5 * random.normal(size=3_000)
+    errors = np.concatenate([small, large])
+    weighted = fitted_mixture(errors, np.repeat([1.0, 3.0], 3_000))
+    listed = fitted_mixture(np.concatenate([small, large, large, large]))
+    assert weighted[1] == pytest.approx(listed[1], rel=0.01)
+    assert weighted[0].quantile(0.95) == pytest.approx(listed[0].quantile(0.95), rel=0.01)
+
+
+def test_a_shape_of_uncertain_scale_is_the_average_over_scales():
+    """Against draws whose standard deviation is drawn first."""
+    shape, std = PEAKED.of_uncertain_scale(0.3)
+    random = np.random.default_rng(4)
+    scales = np.exp(0.3 * random.standard_normal(400_000))
+    draws = scales * PEAKED.sample((400_000,), random)
+    assert std == pytest.approx(draws.std(), rel=0.02)
+    for probability in (0.75, 0.95, 0.975):
+        assert std * shape.quantile(probability) == pytest.approx(
+            np.quantile(draws, probability), rel=0.02
+        )
+
+
 def test_few_errors_give_a_sane_mixture():
     shape, std = fitted_mixture(np.array([0.1, -0.2, 0.05, 0.3, -0.15]))
     assert 0.05 < std < 1

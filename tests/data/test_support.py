@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaecp.data.support import Support
+from vaecp.data.support import BOXES, Support
 
 SHAPE = (4, 6, 5)
 ORDERED = (1, 2)
@@ -30,7 +30,22 @@ def by_hand(indices: np.ndarray, cell: np.ndarray) -> list[float]:
         min((abs(place - cell[mode]) for place in fibres[mode]), default=SHAPE[mode])
         for mode in ORDERED
     ]
-    return [*np.log1p(rows), *np.log1p([len(fibre) for fibre in fibres]), *np.log(distances)]
+    counts = [*np.log1p(rows), *np.log1p([len(fibre) for fibre in fibres])]
+    return [*counts, *np.log(distances), np.log(smallest_box(others, cell))]
+
+
+def smallest_box(others: list[tuple[int, ...]], cell: np.ndarray) -> int:
+    """Look into boxes along the ordered modes, of every side and with two origins."""
+    for side in BOXES:
+        for shift in (0, side // 2):
+            box = [
+                (place + shift) // side if m in ORDERED else place for m, place in enumerate(cell)
+            ]
+            for entry in others:
+                found = [(e + shift) // side if m in ORDERED else e for m, e in enumerate(entry)]
+                if found == box:
+                    return side
+    return 2 * BOXES[-1]
 
 
 @given(seed=st.integers(0, 2**32 - 1), share=st.floats(0.3, 0.9))
@@ -39,7 +54,7 @@ def test_features_are_counts_and_distances_of_the_other_entries(seed, share):
     indices = entries(seed, share)
     support = Support.of(indices, SHAPE, ORDERED)
     cells = np.argwhere(np.ones(SHAPE))  # observed ones and gaps
-    assert len(support.names) == 8
+    assert len(support.names) == 9
     expected = [by_hand(indices, cell) for cell in cells]
     np.testing.assert_allclose(support.features(cells), expected, atol=1e-12)
 
@@ -65,7 +80,7 @@ def test_an_unseen_label_has_no_row_no_fibres_and_the_greatest_distance():
     support = Support.of(indices, SHAPE, ORDERED)
     found = support.features(np.array([[-1, 2, 3], [-1, -1, -1]]))
     rows = [0.0, np.log1p(np.sum(indices[:, 1] == 2)), np.log1p(np.sum(indices[:, 2] == 3))]
-    nothing = [0.0, 0.0, 0.0, np.log(SHAPE[1]), np.log(SHAPE[2])]
+    nothing = [0.0, 0.0, 0.0, np.log(SHAPE[1]), np.log(SHAPE[2]), np.log(2 * BOXES[-1])]
     np.testing.assert_allclose(found, [[*rows, *nothing], [0.0, 0.0, 0.0, *nothing]])
 
 
@@ -94,4 +109,4 @@ def test_the_same_features_are_counted_among_other_entries():
 
 def test_nothing_asked_is_nothing_told():
     support = Support.of(entries(0, 0.6), SHAPE, ORDERED)
-    assert support.features(np.empty((0, 3), dtype=np.int32)).shape == (0, 8)
+    assert support.features(np.empty((0, 3), dtype=np.int32)).shape == (0, 9)

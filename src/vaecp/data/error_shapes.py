@@ -16,6 +16,8 @@ N_SCALES = 16
 N_ROUNDS = 300
 PSEUDO_ERRORS = 5.0
 MAX_ERRORS = 10_000
+MAX_DOUBT = 1.0
+"""Of the logarithm of a standard deviation: beyond it, nothing would be said any more."""
 
 
 class ErrorShape(ABC):
@@ -102,6 +104,18 @@ class ScaleMixture(ErrorShape):
         each = stats.norm.logpdf(z, scale=self.scales)
         return np.asarray(special.logsumexp(each, axis=-1, b=self.weights))
 
+    def of_uncertain_scale(self, doubt: float) -> tuple[ScaleMixture, float]:
+        """Return the shape, and its standard deviation, where that of the errors is not known well.
+
+        Its logarithm is Gaussian with standard deviation `doubt`; three values stand for all
+        (Gauss-Hermite quadrature).
+        """
+        factors = np.exp(min(doubt, MAX_DOUBT) * np.array([-np.sqrt(3), 0.0, np.sqrt(3)]))
+        weights = np.outer([1 / 6, 2 / 3, 1 / 6], self.weights).ravel()
+        scales = np.outer(factors, self.scales).ravel()
+        std = float(np.sqrt(weights @ scales**2))
+        return ScaleMixture(tuple(weights.tolist()), tuple((scales / std).tolist())), std
+
     def sample(self, size: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
         widths = random.choice(self.scales, size, p=self.weights)
         return widths * random.standard_normal(size)
@@ -117,18 +131,27 @@ class ScaleMixture(ErrorShape):
 GAUSSIAN_ERRORS = ScaleMixture()
 
 
-def fitted_mixture(errors: np.ndarray) -> tuple[ScaleMixture, float]:
+def fitted_mixture(
+    errors: np.ndarray, importance: np.ndarray | None = None
+) -> tuple[ScaleMixture, float]:
     """Return the most likely mixture of Gaussians around 0, as a shape and its standard deviation.
 
     The widths lie on a grid, and only their weights are sought, by expectation-maximisation: a
     convex problem with one answer. A few made-up errors of ordinary size steady it where the
-    real ones are few; many are averaged in groups of like size first.
+    real ones are few; many are averaged in groups of like size first. `importance` says how much
+    each error counts: all alike by default.
     """
-    size = np.sort(np.abs(np.asarray(errors, dtype=np.float64)))
+    order = np.argsort(np.abs(np.asarray(errors, dtype=np.float64)))
+    size = np.abs(np.asarray(errors, dtype=np.float64))[order]
+    counts = np.ones(len(size)) if importance is None else importance[order]
+    counts = counts * np.sum(counts) / np.sum(counts**2)  # as many as they are worth
     if len(size) > MAX_ERRORS:
-        groups = np.array_split(size**2, MAX_ERRORS)
-        size = np.sqrt([group.mean() for group in groups])
-    ordinary = max(np.median(size) / stats.norm.ppf(0.75), 1e-9)
+        groups = np.linspace(0, len(size), MAX_ERRORS + 1).astype(int)[:-1]
+        totals = np.add.reduceat(counts, groups)
+        size = np.sqrt(np.add.reduceat(counts * size**2, groups) / totals)
+        counts = totals
+    middle = size[np.searchsorted(np.cumsum(counts), 0.5 * counts.sum())]
+    ordinary = max(float(middle) / stats.norm.ppf(0.75), 1e-9)
     widest = max(size.max(), 3 * ordinary)
     scales = np.geomspace(0.05 * ordinary, widest, N_SCALES)
     densities = stats.norm.pdf(size[:, None], scale=scales)
@@ -137,7 +160,7 @@ def fitted_mixture(errors: np.ndarray) -> tuple[ScaleMixture, float]:
     for _ in range(N_ROUNDS):
         shares = densities * weights
         shares /= shares.sum(axis=1, keepdims=True) + 1e-300
-        weights = shares.sum(axis=0) + PSEUDO_ERRORS * start
+        weights = counts @ shares + PSEUDO_ERRORS * start
         weights /= weights.sum()
     kept = weights > 1e-6
     weights, scales = weights[kept] / weights[kept].sum(), scales[kept]

@@ -46,14 +46,14 @@ class GapPattern:
         moved gaps the ordered modes, whose rows are shifted in a circle, so that neighbouring
         gaps stay neighbours.
     share : of the entries that is held out; for moved gaps the largest share.
-    length : how many consecutive rows a slab or block has along each of its modes; None is 1 for
-        slabs, and a quarter of the rows for blocks.
+    length : how many consecutive rows a slab or block has along its modes, one number for all or one
+        each; None is 1 for slabs, and a quarter of the rows for blocks.
     """
 
     kind: Kind = "scattered"
     modes: tuple[int, ...] = ()
     share: float = 0.2
-    length: int | None = None
+    length: int | tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -202,14 +202,20 @@ def _units(
     if pattern.kind == "fibres":
         return _numbered(pair for mode, pair in columns if mode not in pattern.modes)
     if pattern.kind in ("slabs", "blocks") and random is not None:
-        for mode in pattern.modes:
+        for place, mode in enumerate(pattern.modes):
             rows, size = columns[mode][1]
-            length = pattern.length or (1 if pattern.kind == "slabs" else round(BLOCK_SHARE * size))
-            block = (rows + random.integers(max(length, 1))) // max(length, 1)
-            columns[mode] = (mode, (block, size + 1))
+            length = _length(pattern, place, size)
+            columns[mode] = (mode, ((rows + random.integers(length)) // length, size + 1))
     if pattern.kind == "slabs":
         return _numbered(pair for mode, pair in columns if mode in pattern.modes)
     return _numbered(pair for _, pair in columns)
+
+
+def _length(pattern: GapPattern, place: int, n_rows: int) -> int:
+    """Return how many rows a unit has along the mode that stands at this place."""
+    if isinstance(pattern.length, tuple):
+        return pattern.length[place]
+    return pattern.length or (1 if pattern.kind == "slabs" else max(round(BLOCK_SHARE * n_rows), 1))
 
 
 def _numbered(columns: Iterable[tuple[np.ndarray, int]]) -> np.ndarray:

@@ -19,6 +19,8 @@ LEAST_PER_FIBRE = 1.5
 
 MAX_ENTRIES = 50_000_000
 CHUNK = 1 << 20
+BOXES = (2, 4, 8, 16, 32)
+"""Sides of boxes along all ordered modes, in which the nearest entry is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,8 @@ class Support:
         if not self.uses_fibres:
             return rows
         fibres = tuple(f"fibre {mode}" for mode in range(len(self.shape)))
-        return (*rows, *fibres, *(f"distance {mode}" for mode in self.ordered))
+        together = ("distance",) if len(self.ordered) > 1 else ()
+        return (*rows, *fibres, *(f"distance {mode}" for mode in self.ordered), *together)
 
     def features(self, indices: np.ndarray) -> np.ndarray:
         """Return (n, features): logarithms of counts and distances; -1 is an unseen label.
@@ -92,7 +95,37 @@ class Support:
                 np.where(whole, np.log(found[mode][1]), np.log(self.shape[mode]))
                 for mode in self.ordered
             ]
+            if self._boxes:
+                columns.append(np.where(whole, self._boxed(inside), np.log(2 * BOXES[-1])))
         return np.stack(columns, axis=1)
+
+    def _boxed(self, indices: np.ndarray) -> np.ndarray:
+        """Logarithm of the side of the smallest box along all ordered modes with another entry in it."""
+        found = np.full(len(indices), 2 * BOXES[-1])
+        own = self._fibres[0].at(indices)
+        for side, boxes in reversed(list(zip(BOXES, self._boxes, strict=True))):
+            for shift, keys in zip((0, side // 2), boxes, strict=True):
+                asked = self._box_keys(indices, side, shift)
+                count = np.searchsorted(keys, asked, "right") - np.searchsorted(keys, asked)
+                found[count > own] = side
+        return np.log(found)
+
+    def _box_keys(self, indices: np.ndarray, side: int, shift: int) -> np.ndarray:
+        coarse, shape = np.array(indices), list(self.shape)
+        for mode in self.ordered:
+            coarse[:, mode] = (coarse[:, mode] + shift) // side
+            shape[mode] = shape[mode] // side + 2
+        return fibre_keys(coarse, tuple(shape), 0)
+
+    @cached_property
+    def _boxes(self) -> list[list[np.ndarray]]:
+        """Sorted numbers of the boxes that entries lie in, of every side and with two origins."""
+        if len(self.ordered) < 2:
+            return []
+        return [
+            [np.sort(self._box_keys(self.indices, side, shift)) for shift in (0, side // 2)]
+            for side in BOXES
+        ]
 
     @cached_property
     def _row_counts(self) -> list[np.ndarray]:

@@ -10,7 +10,7 @@ from vaecp.models.vaecp.holdouts import Fold, folds_for
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
 from vaecp.models.vaecp.portfolio import EFFORTS, average_gain, choose_members, effort_of
 from vaecp.models.vaecp.sweeps.descent import Kind
-from vaecp.models.vaecp.workshop import Candidate, Workshop, held_out_loss
+from vaecp.models.vaecp.workshop import Candidate, HeldOut, Workshop
 
 QUICK = EFFORTS["quick"]
 
@@ -102,7 +102,7 @@ def test_what_is_longer_is_kept_only_where_it_is_better():
     longer = made.longer(first)
     assert longer.n_rounds == 2
     chosen = choose_members(made, replace(QUICK, n_rounds=3), 4, None)
-    assert chosen[0].loss <= first.loss
+    assert chosen[0].loss <= first.loss + 1e-4
 
 
 def test_without_folds_members_are_plain_fits_of_all_entries():
@@ -126,6 +126,10 @@ def test_held_out_entries_are_taken_in_at_the_end():
     assert np.std(held_out.values - after) < 0.95 * np.std(held_out.values - judged)
 
 
+def loss_of(means: np.ndarray, fold: Fold) -> float:
+    return HeldOut.of([fold]).loss(GAUSSIAN, means, np.zeros_like(means))
+
+
 def fold_of(values, kind, importance) -> Fold:
     tensor = Observations(np.zeros((len(values), 2), dtype=np.int32), np.array(values), (1, 1))
     return Fold(tensor, tensor, np.array(importance), np.array(kind), np.arange(len(kind)))
@@ -134,19 +138,44 @@ def fold_of(values, kind, importance) -> Fold:
 def test_the_loss_averages_logarithms_over_kinds_of_gaps_by_their_importance():
     fold = fold_of([1.0, 1.0, 10.0], [0, 0, 1], [1.0, 1.0, 6.0])
     expected = (2 * np.log(1.0) + 6 * np.log(100.0)) / 8
-    assert held_out_loss(GAUSSIAN, np.zeros(3), [fold]) == pytest.approx(expected)
+    assert loss_of(np.zeros(3), fold) == pytest.approx(expected)
+
+
+def test_the_doubt_about_two_losses_is_what_other_units_would_tell(random):
+    """Against drawing units anew: a hundred of them, of ten entries that err alike."""
+    n_units, per_unit = 100, 10
+    unit = np.repeat(np.arange(n_units), per_unit)
+
+    def errors(size: float) -> np.ndarray:
+        shared = np.repeat(random.normal(size=n_units), per_unit)
+        return size * (shared + 0.3 * random.normal(size=len(unit)))
+
+    def record(first: np.ndarray, second: np.ndarray) -> tuple[HeldOut, tuple, tuple]:
+        none = np.zeros(len(unit))
+        held_out = HeldOut(none, np.zeros(len(unit), int), np.ones(len(unit)), unit)
+        return held_out, (first, none), (second, none)
+
+    found, apart = [], []
+    for _ in range(60):
+        held_out, *two = record(errors(1.0), errors(1.1))
+        found.append(held_out.doubt(GAUSSIAN, *two))
+        apart.append(held_out.loss(GAUSSIAN, *two[0]) - held_out.loss(GAUSSIAN, *two[1]))
+    assert np.mean(found) == pytest.approx(np.std(apart), rel=0.3)
+
+
+def test_one_unit_leaves_doubt(random):
+    """However clear its entries are: another unit may say otherwise."""
+    none, first = np.zeros(100), random.normal(size=100)
+    held_out = HeldOut(none, np.zeros(100, int), np.ones(100), np.zeros(100, int))
+    assert held_out.doubt(GAUSSIAN, (first, none), (3 * first, none)) > 1.0
 
 
 def test_one_vast_error_among_thousands_does_not_make_the_loss():
     values = np.ones(2000)
-    calm = held_out_loss(
-        GAUSSIAN, np.zeros(2000), [fold_of(values, np.zeros(2000, int), np.ones(2000))]
-    )
+    calm = loss_of(np.zeros(2000), fold_of(values, np.zeros(2000, int), np.ones(2000)))
     values[3] = 1e6
-    wild = held_out_loss(
-        GAUSSIAN, np.zeros(2000), [fold_of(values, np.zeros(2000, int), np.ones(2000))]
-    )
-    assert wild == pytest.approx(calm, abs=1e-6)
+    vast = loss_of(np.zeros(2000), fold_of(values, np.zeros(2000, int), np.ones(2000)))
+    assert vast == pytest.approx(calm, abs=1e-6)
 
 
 def test_averaging_gains_where_members_err_independently(random):
@@ -155,12 +184,11 @@ def test_averaging_gains_where_members_err_independently(random):
     descent = workshop(cp(2)).first(Kind(0), 0).descents[0]
 
     def candidate(means) -> Candidate:
-        loss = held_out_loss(GAUSSIAN, means, [fold])
-        return Candidate(Kind(2), 0, (descent,), means, 0 * means, loss)
+        return Candidate(Kind(2), 0, (descent,), means, 0 * means, loss_of(means, fold))
 
     apart = [candidate(values + random.normal(size=4000)) for _ in range(4)]
-    assert average_gain(apart, [fold], GAUSSIAN) == pytest.approx(np.log(4), abs=0.1)
-    assert average_gain([apart[0], apart[0]], [fold], GAUSSIAN) == pytest.approx(0, abs=1e-9)
+    assert average_gain(apart, HeldOut.of([fold]), GAUSSIAN) == pytest.approx(np.log(4), abs=0.1)
+    assert average_gain([apart[0]] * 2, HeldOut.of([fold]), GAUSSIAN) == pytest.approx(0, abs=1e-9)
 
 
 def test_more_effort_never_means_less():
@@ -201,9 +229,9 @@ def test_a_flat_mode_adds_effects_and_takes_no_part_in_the_products():
 
 def test_the_search_ends_where_what_may_be_spent_is_spent():
     made = workshop(cp(8))
-    little = replace(EFFORTS["normal"], multiplications=3e8, per_entry=0.0)
+    little = replace(EFFORTS["normal"], multiplications=1e9, per_entry=0.0)
     choose_members(made, little, None, None)
-    assert made.spent < 2 * little.multiplications
+    assert made.spent < 1.2 * little.multiplications
 
 
 def test_seconds_end_the_search():

@@ -46,7 +46,7 @@ def test_units_do_not_matter(scale, random):
 
 
 def test_fewer_errors_than_can_tell_change_nothing(random):
-    errors, features = errors_of(random, 9, lambda f: 4 - f)
+    errors, features = errors_of(random, 3, lambda f: 4 - f)
     np.testing.assert_array_equal(learned(errors, features).log_factor(features), 0.0)
 
 
@@ -106,3 +106,36 @@ def test_errors_of_two_blocks_alone_do_not_tell_how_errors_depend_on_support(ran
     given = errors, np.ones(1000), features, np.ones(1000)
     assert learn_spread(*given, np.arange(1000)).slopes[0] > 0.1
     assert not learn_spread(*given, np.repeat([0, 1], 500)).slopes.any()
+
+
+def test_errors_of_asked_gaps_make_the_scale_however_many_others_there_are(random):
+    """Easy entries are ten times as many, and count a hundredth."""
+    hard, easy = 3.0 * random.normal(size=400), 0.3 * random.normal(size=4_000)
+    errors = np.concatenate([hard, easy])
+    importance = np.repeat([1.0, 0.001], [400, 4_000])
+    units, features = np.arange(4_400), np.zeros((4_400, 1))
+    spread = learn_spread(errors, np.ones(4_400), features, importance, units)
+    std = np.exp(0.5 * spread.log_factor(features[:1])[0])
+    inside = np.mean(np.abs(hard) < std * spread.shape.quantile(0.95))
+    assert inside == pytest.approx(0.9, abs=0.03)
+
+
+def test_few_units_make_wider_intervals_than_many(random):
+    """Their errors are the same: what differs is how many were held out together."""
+    errors, features = random.normal(size=600), np.zeros((600, 1))
+    ends = []
+    for per_unit in (1, 100):
+        units = np.arange(600) // per_unit
+        spread = learn_spread(errors, np.ones(600), features, np.ones(600), units)
+        std = np.exp(0.5 * spread.log_factor(features[:1])[0])
+        ends.append(std * spread.shape.quantile(0.95))
+    assert ends[0] == pytest.approx(1.645, rel=0.07)
+    assert ends[1] > 1.05 * ends[0]
+
+
+def test_a_table_too_small_to_hold_entries_out_has_wide_intervals():
+    """Of the eight entries of a 4 x 2 table, two effects leave three degrees of freedom."""
+    few, many = (Spread.of_few(np.argwhere(np.ones(shape)), 2) for shape in ((4, 2), (80, 80)))
+    assert few.log_factor(np.zeros((1, 2)))[0] > np.log(8 / 3)
+    assert many.log_factor(np.zeros((1, 2)))[0] == pytest.approx(0, abs=0.05)
+    assert few.shape.quantile(0.99) > many.shape.quantile(0.99)

@@ -13,8 +13,10 @@ from vaecp.data.order import ordered_modes
 from vaecp.errors import ObservationError
 from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import Diagnostics, FitResult
+from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.holdouts import Fold, cut_further, folds_for
-from vaecp.models.vaecp.judging import Trained, judged
+from vaecp.models.vaecp.judgement import Trained
+from vaecp.models.vaecp.judging import judged
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
 from vaecp.models.vaecp.members import member_of
@@ -25,7 +27,7 @@ from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
-ROOM = 0.1
+ROOM = 0.08
 """Where averaging lowers the squared error by this share, members with a network may lower it further."""
 MARGIN = 0.01
 """By how much a mean log-score must be better to displace the likelihood that is preferred."""
@@ -160,15 +162,15 @@ def fit(
     on_progress: OnProgress | None = None,
 ) -> FitResult:
     """Train members of several kinds, and let held-out entries judge them."""
-    planned = plan(observations, settings, random)
-    trained, histories, likelihood = [], [], settings.likelihood
-    chosen: list[Candidate] = []
     wants_network = settings.recipe.network
     if wants_network and not _suits_network(observations):
         raise ObservationError(
             "recipe trains members with a network, which use neither limits such as <0.5 nor weights "
             "of entries, as of absent ones: leave the recipe out, or the limits."
         )
+    planned = plan(observations, settings, random)
+    trained, histories, likelihood = [], [], settings.likelihood
+    chosen: list[Candidate] = []
     if settings.recipe.sweeps:
         workshop = Workshop(
             planned.observations,
@@ -184,7 +186,7 @@ def fit(
             trained.append(_by_sweeps(workshop, candidate))
             histories.append(candidate.descents[0].history if candidate.descents else ())
         if wants_network is None:
-            wants_network = _leaves_room(planned, settings, chosen)
+            wants_network = _leaves_room(planned, settings, workshop, chosen)
     history, n_optional = _history_of_sweeps(histories), 0
     if wants_network:
         from vaecp.models.vaecp.gradients.fits import network_members
@@ -206,6 +208,14 @@ def fit(
         cut=planned.cut,
         n_optional=n_optional,
     )
+    unit = "sweep" if settings.recipe.sweeps else "epoch"
+    found = _what_was_chosen(fitted, observations, chosen)
+    return FitResult(fitted, Diagnostics(history, unit, found=found))
+
+
+def _what_was_chosen(
+    fitted: FittedVAECP, observations: Observations, chosen: Sequence[Candidate]
+) -> dict[str, Any]:
     chose: dict[str, Any] = {
         "rank": int(fitted.ensemble.ranks[fitted.main]),
         "n_members": len(fitted.ensemble),
@@ -215,8 +225,7 @@ def fit(
         chose["features"] = (
             f"{used[0]} in {len(used)} of {len(chosen)} members" if used else "unused"
         )
-    diagnostics = Diagnostics(history, "sweep" if settings.recipe.sweeps else "epoch", found=chose)
-    return FitResult(fitted, diagnostics)
+    return chose
 
 
 def _by_sweeps(workshop: Workshop, candidate: Candidate) -> Trained:
@@ -231,7 +240,9 @@ def _suits_network(observations: Observations) -> bool:
     return observations.limits is None and observations.weights is None
 
 
-def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate]) -> bool:
+def _leaves_room(
+    planned: Plan, settings: Settings, workshop: Workshop, chosen: Sequence[Candidate]
+) -> bool:
     """Whether members with a network may add something: others gain by being averaged."""
     n_entries = len(planned.observations)
     if not settings.likelihood.has_gradients or not _suits_network(planned.observations):
@@ -244,7 +255,7 @@ def _leaves_room(planned: Plan, settings: Settings, chosen: Sequence[Candidate])
     if settings.effort is EFFORTS["thorough"]:
         return True
     many = n_entries >= LEAST_FOR_NETWORK
-    return many and average_gain(chosen, planned.all_folds, settings.likelihood) > ROOM
+    return many and average_gain(chosen, workshop.held_out, settings.likelihood) > ROOM
 
 
 def _history_of_sweeps(histories: Sequence[tuple]) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ held out at random would mislead: they have neighbours on all sides, and gaps ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,8 +14,7 @@ import numpy as np
 from vaecp.data.gaps import GapPattern, held_out_by
 from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
-from vaecp.data.order import fibre_keys
-from vaecp.data.support import Support
+from vaecp.models.vaecp.asked import gaps_asked_for
 
 FEW, SOME = 1_500, 15_000
 """Below these numbers of entries, four and two rounds of hold-outs are made."""
@@ -29,12 +29,8 @@ MOST_STRUCTURED = 0.08
 COLD = 0.03
 """Share of the entries that rows with features hold out at least, as if they had no entries."""
 LEAST_FOR_STRUCTURE = 300
-LEAST_PER_FIBRE = 3.0
-LEAST_ROWS, MANY_ROWS = 12, 40
-"""A row of an ordered mode can be held out where there are many; or some, and gaps have empty rows."""
-N_GAPS = 4_000
-LEAST_DENSITY = 0.005
-"""Where fewer cells are observed, nearly every cell is a gap, and asked cells lie as observed ones."""
+LEAST_DESCRIBED = 12
+"""Rows with features, of which some are held out."""
 
 SHARES_TO_CUT = (0.02, 0.3)
 KIND_OF_LIMITS = 1_000
@@ -100,6 +96,12 @@ def folds_for(
     return tuple(found)
 
 
+def units_of(folds: Sequence[Fold]) -> np.ndarray:
+    """Number the units of all folds, one fold after the other; those of different folds differ."""
+    units = [fold.unit + (number << 40) for number, fold in enumerate(folds)]
+    return np.unique(np.concatenate(units), return_inverse=True)[1]
+
+
 def cold_rows(observations: Observations) -> dict[GapPattern, float]:
     """Return hold-outs of whole rows that features describe, and how often such rows are asked for."""
     found = {}
@@ -109,7 +111,7 @@ def cold_rows(observations: Observations) -> dict[GapPattern, float]:
             continue
         counts = np.bincount(observations.indices[:, mode], minlength=len(features))
         described = ~np.isnan(features).any(axis=1)
-        if np.sum(described & (counts > 0)) >= LEAST_ROWS:
+        if np.sum(described & (counts > 0)) >= LEAST_DESCRIBED:
             empty = float(np.mean(described & (counts == 0)))
             share = float(np.clip(0.3 * empty, COLD, MOST_STRUCTURED))
             found[GapPattern("slabs", (mode,), share * limit)] = max(empty, ALWAYS)
@@ -160,107 +162,14 @@ def patterns_to_hold_out(
     limit = min(1.0, MAX_HELD_OUT / n_entries)
     small = n_entries < FEW
     scattered = GapPattern(share=(0.15 if small else SCATTERED) * limit)
-    profile = Profile.of(observations, ordered, random)
-    if profile is None or n_entries < LEAST_FOR_STRUCTURE:
+    if n_entries < LEAST_FOR_STRUCTURE:
         return [scattered], np.ones(1)
-    patterns, asked = [], []
-    for pattern, wanted in profile.kinds():
-        share = np.clip(0.3 * wanted, STRUCTURED, MOST_STRUCTURED)
-        patterns.append(
-            GapPattern(pattern.kind, pattern.modes, float(share * limit), pattern.length)
-        )
-        asked.append(max(wanted, ALWAYS))
+    most = MOST_STRUCTURED * limit * n_entries
+    structured, asked = gaps_asked_for(observations, ordered, most, random)
+    shares = np.clip(0.3 * asked, STRUCTURED, MOST_STRUCTURED) * limit
     # Units before cells: scattered cells must not be what is left of a fibre.
-    return [*patterns, scattered], np.array([*asked, max(1 - sum(asked), ALWAYS)])
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """What the gaps of a tensor look like, from a sample of them."""
-
-    observations: Observations
-    ordered: tuple[bool, ...]
-    empty_rows: np.ndarray  # (D,): share of gaps in a row without entries
-    empty_fibres: np.ndarray  # (D,): share of other gaps whose fibre along the mode is empty
-    distances: np.ndarray  # (D,): typical distance to the nearest entry along the mode
-    nearest: float  # typical distance along whichever ordered mode has the nearest entry
-    per_fibre: np.ndarray
-
-    @classmethod
-    def of(
-        cls, observations: Observations, ordered: tuple[bool, ...], random: np.random.Generator
-    ) -> Profile | None:
-        """Look at some gaps; None where fibres have too few entries to tell kinds apart."""
-        along = tuple(mode for mode, has_order in enumerate(ordered) if has_order)
-        support = Support.of(observations.indices, observations.shape, along)
-        if not support.uses_fibres:
-            return None
-        n_modes = observations.n_modes
-        per_fibre = support.per_fibre
-        none = np.zeros(n_modes)
-        gaps = _some_gaps(observations, random)
-        if gaps is None:
-            return cls(observations, ordered, none, none, none, 1.0, per_fibre)
-        features = support.features(gaps)
-        rows, fibres = features[:, :n_modes] == 0, features[:, n_modes : 2 * n_modes] == 0
-        has_rows = ~rows.any(axis=1)
-        distances, away = np.ones(n_modes), features[:, 2 * n_modes :]
-        for place, mode in enumerate(along):
-            steps = np.exp(away[:, place])
-            inside = steps < observations.shape[mode]
-            distances[mode] = np.median(steps[inside]) if inside.any() else 1.0
-        return cls(
-            observations,
-            ordered,
-            rows.mean(axis=0),
-            (fibres & has_rows[:, None]).mean(axis=0),
-            distances,
-            float(np.median(np.exp(away.min(axis=1)))) if len(along) else 1.0,
-            per_fibre,
-        )
-
-    def kinds(self) -> list[tuple[GapPattern, float]]:
-        """Return patterns with the share of gaps that lie so."""
-        found = []
-        for mode, has_order in enumerate(self.ordered):
-            n_rows = self.observations.shape[mode]
-            empties = self.empty_rows[mode] > 0
-            if has_order and n_rows >= (LEAST_ROWS if empties else MANY_ROWS):
-                most = n_rows // 6 if empties else n_rows // MANY_ROWS
-                length = int(np.clip(2 * self.distances[mode], 1, most))
-                found.append(
-                    (GapPattern("slabs", (mode,), 0.1, length), float(self.empty_rows[mode]))
-                )
-                run = max(length, int(np.clip(n_rows // 20, 2, 8)))
-                far = min(1.0, (self.distances[mode] - 1) / 4)
-                found.append((GapPattern("blocks", (mode,), 0.1, run), 0.5 * far))
-        found += self._far_blocks()
-        for mode, per_fibre in enumerate(self.per_fibre):
-            if per_fibre >= LEAST_PER_FIBRE:
-                found.append((GapPattern("fibres", (mode,)), float(self.empty_fibres[mode])))
-        return found
-
-    def _far_blocks(self) -> list[tuple[GapPattern, float]]:
-        """Return blocks along all ordered modes at once, where gaps have no entry near in any."""
-        along = tuple(mode for mode, has_order in enumerate(self.ordered) if has_order)
-        if len(along) < 2 or self.nearest <= 2:
-            return []
-        longest = min(self.observations.shape[mode] for mode in along) // 3
-        lengths = sorted({int(np.clip(times * self.nearest, 2, longest)) for times in (2, 4)})
-        return [(GapPattern("blocks", along, 0.1, length), 1 / 3) for length in lengths]
-
-
-def _some_gaps(observations: Observations, random: np.random.Generator) -> np.ndarray | None:
-    """Coordinates of some cells that are not observed; None where asked cells are unlike gaps."""
-    density = len(observations) / observations.n_cells
-    if not LEAST_DENSITY <= density < 1:
-        return None
-    cells = np.stack([random.integers(n, size=4 * N_GAPS) for n in observations.shape], axis=1)
-    taken = np.unique(fibre_keys(observations.indices, observations.shape, 0))
-    keys = fibre_keys(cells, observations.shape, 0)
-    place = np.minimum(np.searchsorted(taken, keys), len(taken) - 1)
-    gaps = cells[taken[place] != keys][:N_GAPS]
-    return gaps.astype(np.int32) if len(gaps) > 20 else None
+    patterns = [replace(p, share=float(s)) for p, s in zip(structured, shares, strict=False)]
+    return [*patterns, scattered], np.maximum(asked, ALWAYS)
 
 
 def _only_entries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,150 +12,21 @@ from vaecp.data.labels import UNSEEN
 from vaecp.data.limits import Limits
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
-from vaecp.data.sampling import parts_of
 from vaecp.data.support import Support
 from vaecp.models.vaecp.fitted import FittedVAECP
-from vaecp.models.vaecp.holdouts import Fold
+from vaecp.models.vaecp.holdouts import LEAST, Fold
+from vaecp.models.vaecp.judgement import Judgement, Trained, range_of
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.limited import LimitedCells
-from vaecp.models.vaecp.members import Ensemble, Member
+from vaecp.models.vaecp.members import Ensemble
 from vaecp.models.vaecp.neighbours import Correction, Neighbourhood, weights_of
 from vaecp.models.vaecp.spread import Spread, learn_spread, noise_of_rows
-from vaecp.models.vaecp.stacking import Stack, learn_stack
+from vaecp.models.vaecp.stacking import Stack
 from vaecp.models.vaecp.workshop import WORTH
 
-N_PARTS = 5
 LEAST_WEIGHT = 0.03
-REACH = 1.0
-"""Predictions may leave the range of the observed values by this share of its width."""
-
 MAX_ENTRIES_FOR_NEIGHBOURS = 20_000_000
 MAX_FOR_CALIBRATION = 3_000
-MAX_LATENT = 30.0
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """A member as held-out entries met it, fold by fold, and after it learned from all entries."""
-
-    by_fold: tuple[Member, ...]
-    final: Member
-
-
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """Held-out entries of all folds, and what members say of them."""
-
-    folds: tuple[Fold, ...]
-    ensembles: tuple[Ensemble, ...]
-    supports: tuple[Support, ...]
-    features: np.ndarray
-    means: np.ndarray  # (n, members)
-    variances: np.ndarray  # of these means
-    noises: np.ndarray  # (n, members): noise variances
-    values: np.ndarray
-    importance: np.ndarray
-    units: np.ndarray  # which entries were held out together
-    likelihood: Likelihood
-
-    @classmethod
-    def of(
-        cls,
-        folds: tuple[Fold, ...],
-        trained: Sequence[Trained],
-        whole: Support,
-        likelihood: Likelihood,
-    ) -> Judgement:
-        """Let the members of every fold predict what was held out of it."""
-        ensembles, supports, features, means, variances, noises = [], [], [], [], [], []
-        for number, fold in enumerate(folds):
-            ensemble = Ensemble.of(
-                [each.by_fold[number] for each in trained],
-                *_range_of(fold.train, likelihood),
-            )
-            support = whole.among(fold.train.indices)
-            features.append(support.features(fold.held_out.indices))
-            found = ensemble.moments(fold.held_out.indices)
-            means.append(found.mean)
-            variances.append(found.variance)
-            noises.append(found.noise)
-            ensembles.append(ensemble)
-            supports.append(support)
-        kind = np.concatenate([fold.kind for fold in folds])
-        values = np.concatenate([fold.held_out.values for fold in folds])
-        found = np.concatenate(means)
-        importance = np.concatenate([fold.importance for fold in folds])
-        if likelihood.has_residuals:
-            importance = importance / _difficulty(found, values, kind)
-        return cls(
-            folds,
-            tuple(ensembles),
-            tuple(supports),
-            np.concatenate(features),
-            found,
-            np.concatenate(variances),
-            np.concatenate(noises),
-            values,
-            importance,
-            np.concatenate([_numbered(number, fold) for number, fold in enumerate(folds)]),
-            likelihood,
-        )
-
-    def stack(self) -> Stack:
-        """Learn how much each member counts."""
-        return learn_stack(
-            self.means,
-            self.values,
-            self.features,
-            self.importance,
-            self.units,
-            likelihood=self.likelihood,
-        )
-
-    def blended(self, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean of each held-out entry by weights that did not see it, and ignorance.
-
-        Ignorance is by the weights themselves, as it is of entries that are predicted later.
-        """
-        part = parts_of(self.units, N_PARTS)
-        weights = np.empty_like(self.means)
-        slopes = bool(np.any(stack.slopes))
-        for out in range(N_PARTS):
-            inside, outside = part != out, part == out
-            if not inside.any() or not outside.any():
-                weights[outside] = stack.weights(self.features[outside])
-                continue
-            found = learn_stack(
-                self.means[inside],
-                self.values[inside],
-                self.features[inside],
-                self.importance[inside],
-                self.units[inside],
-                likelihood=self.likelihood,
-                slopes=slopes,
-            )
-            weights[outside] = found.weights(self.features[outside])
-        honest = np.sum(weights * self.means, axis=1)
-        weights = stack.weights(self.features)
-        apart = (self.means - np.sum(weights * self.means, axis=1)[:, None]) ** 2
-        return honest, np.sum(weights * (self.variances + apart), axis=1)
-
-    def loss(self) -> float:
-        """Return the mean loss of held-out entries under weights that did not see them."""
-        mean, variance = self.blended(self.stack())
-        losses = self.likelihood.losses(self.values, mean, variance)
-        found = float(np.average(losses, weights=self.importance))
-        return float(np.log(found + 1e-30)) if self.likelihood.has_residuals else 2 * found
-
-    def only(self, kept: np.ndarray) -> Judgement:
-        """Return the same for some of the members."""
-        return replace(
-            self,
-            ensembles=tuple(ensemble.only(kept) for ensemble in self.ensembles),
-            means=self.means[:, kept],
-            variances=self.variances[:, kept],
-            noises=self.noises[:, kept],
-        )
 
 
 def judged(
@@ -178,21 +49,13 @@ def judged(
     """
     support = Support.of(observations.indices, observations.shape, ordered)
     n_features = len(support.names)
-    judgement = Judgement.of(folds, trained, support, likelihood) if folds else None
-    if judgement is not None and n_optional:
-        usual = np.arange(len(trained)) < len(trained) - n_optional
-        without = judgement.only(usual)
-        if without.loss() - judgement.loss() < 2 * WORTH:
-            judgement, trained = without, list(trained)[:-n_optional]
-    stack = judgement.stack() if judgement else Stack.equal(len(trained), n_features)
-    if judgement is not None:
-        share = stack.weights(judgement.features).mean(axis=0)
-        kept = share >= min(LEAST_WEIGHT, share.max())
-        if not kept.all():
-            trained = [each for each, stays in zip(trained, kept, strict=True) if stays]
-            judgement = judgement.only(kept)
-            stack = judgement.stack()
-    bounds = _range_of(observations, likelihood)
+    judgement, stack = None, Stack.equal(len(trained), n_features)
+    if folds:
+        judgement = Judgement.of(folds, trained, support, likelihood)
+        kept, stack = _weighed(judgement, n_optional)
+        trained = [each for each, stays in zip(trained, kept, strict=True) if stays]
+        judgement = judgement.only(kept)
+    bounds = range_of(observations, likelihood)
     ensemble = Ensemble.of([each.final for each in trained], *bounds)
     fitted = FittedVAECP(
         ensemble,
@@ -211,9 +74,27 @@ def judged(
         return fitted if judgement is None or not calibrate else _calibrated(fitted, judgement)
     if judgement is not None:
         fitted = _with_errors(fitted, judgement, observations, ordered, neighbours, calibrate)
+    elif calibrate and len(observations) < LEAST:
+        fitted = replace(fitted, spread=Spread.of_few(observations.indices, n_features))
     if observations.limits is not None:
         fitted = _with_limits(fitted, observations.limits, cut, trained)
     return with_unseen_labels(fitted, observations, random) if calibrate else fitted
+
+
+def _weighed(judgement: Judgement, n_optional: int) -> tuple[np.ndarray, Stack]:
+    """Return which members stay, and how much each of these counts."""
+    kept = np.ones(judgement.means.shape[1], dtype=bool)
+    if n_optional:
+        usual = np.arange(len(kept)) < len(kept) - n_optional
+        if judgement.only(usual).loss() - judgement.loss() < 2 * WORTH:
+            kept = usual
+    stack = judgement.only(kept).stack()
+    share = stack.weights(judgement.features).mean(axis=0)
+    enough = share >= min(LEAST_WEIGHT, share.max())
+    if enough.all():
+        return kept, stack
+    kept[kept] = enough
+    return kept, judgement.only(kept).stack()
 
 
 def _calibrated(fitted: FittedVAECP, judgement: Judgement) -> FittedVAECP:
@@ -302,7 +183,7 @@ def _with_limits(
     cells = LimitedCells.plain(limits, support.shape, len(support.names))
     if cut is None or cut.train.limits is None:
         return replace(fitted, limited=cells)
-    bounds = _range_of(cut.train, fitted.likelihood)
+    bounds = range_of(cut.train, fitted.likelihood)
     seen = replace(
         fitted,
         ensemble=Ensemble.of([each.by_fold[-1] for each in trained], *bounds),
@@ -341,28 +222,3 @@ def with_unseen_labels(
         found = np.mean(ignorance)
         scales.append(np.sqrt(max(1.0, missing / max(found, 1e-12))))
     return replace(fitted, unseen_scale=np.array(scales))
-
-
-def _range_of(entries: Observations, likelihood: Likelihood) -> tuple[float, float]:
-    if not likelihood.has_residuals:
-        return -MAX_LATENT, MAX_LATENT
-    low, high = float(entries.values.min()), float(entries.values.max())
-    room = REACH * (high - low)
-    if entries.limits is not None:
-        low, high = entries.limits.reach(low, high)
-    return low - room, high + room
-
-
-def _numbered(number: int, fold: Fold) -> np.ndarray:
-    """Number the units of a fold apart from those of others."""
-    return fold.unit + (number << 40)
-
-
-def _difficulty(means: np.ndarray, values: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """Mean squared error of the best member in each kind of gap, for each held-out entry."""
-    squares = (values[:, None] - means) ** 2
-    found = np.empty(len(values))
-    for number in np.unique(kind):
-        here = kind == number
-        found[here] = max(float(squares[here].mean(axis=0).min()), 1e-30)
-    return found

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.pair_search import with_pairs
 from vaecp.models.vaecp.sweeps.descent import Kind
-from vaecp.models.vaecp.workshop import WORTH, Candidate, Workshop, held_out_loss
+from vaecp.models.vaecp.workshop import WORTH, Candidate, HeldOut, Workshop
 
 LADDER = (2, 4, 8, 16, 32, 64, 128)
 EAGERS = (0.2, 0.5, 0.05, 0.0)
@@ -26,6 +25,8 @@ SPARSE_AT, SPARSE = 8, 0.05
 LINKS = ("linear", "network")
 NEAR = 0.1
 """Kinds whose squared error is larger by less than this share are worth averaging."""
+MOST_DOUBT = 0.5
+"""Kinds that are worse by more than this are left out, however few held-out entries say so."""
 
 NUMBERS_PER_ENTRY = 3.0
 FEW = 8_000
@@ -34,8 +35,11 @@ FEW = 8_000
 CLIMBING, MOVING, LENGTHENING = 0.5, 0.65, 0.8
 """Shares of the multiplications after which no larger ranks, other kinds, longer ones are tried."""
 
-CHEAP = 0.01
-"""A kind whose training takes less than this share is judged by two seeds: starts differ."""
+LEAST_MEMBERS = 5
+"""So many are averaged where held-out entries are too few to show what that gains."""
+
+CHEAP, MOST_SEEDS = 0.03, 2
+"""A kind is judged by as many seeds as find room in this share of the budget: starts differ."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def choose_members(
     search.pair_up()
     best = search.lengthened(search.best)
     others = sorted((t for t in search.teams if t.kind != best.kind), key=lambda team: team.loss)
-    near = _of_other_ranks([team for team in others if team.loss < best.loss + NEAR], best)
+    near = _of_other_ranks([team for team in others if search.may_be_as_good(team, best)], best)
     near = near[: max(1, n_wanted // (2 if few else 3))]
     chosen = search.with_seeds([best, *near], n_wanted, few or n_members is not None)
     alone = [t.members[0] for t in others if t.kind.rank == 0 and t.members[0] not in chosen][:1]
@@ -134,7 +138,7 @@ class Search:
         smooth = any(chain is not None for chain in workshop.chains)
         alone = workshop.first(Kind(0, smooth, EAGERS[0]), 0)
         workshop.likelihood = alone.descents[0].likelihood.settled()
-        loss = held_out_loss(workshop.likelihood, alone.means, workshop.folds, alone.variances)
+        loss = workshop.held_out.loss(workshop.likelihood, alone.means, alone.variances)
         self.teams.append(self._team([replace(alone, loss=loss)]))
         if workshop.observations.features:
             for link in LINKS:
@@ -208,26 +212,30 @@ class Search:
 
     def with_seeds(self, good: list[Team], n_wanted: int, exactly: bool) -> list[Candidate]:
         """Add seeds of the good kinds in turn, while the average of all gains by it."""
-        kept = [member for team in good for member in team.members][:n_wanted]
+        members = [sorted(team.members, key=lambda member: member.loss) for team in good]
+        kept = [member for each in members for member in each][:n_wanted]
         sources = [team for team in good if team.kind.rank]  # rank 0 needs no seeds
-        seed = max(len(team.members) for team in good) - 1
+        seed = max(member.seed for team in good for member in team.members)
         while len(kept) < n_wanted and sources:
             seed += 1
-            before = self._loss(kept)
+            before = list(kept)
             for source in sources[: n_wanted - len(kept)]:
                 n_rounds = source.members[0].n_rounds
                 if (exactly and self.ends is None) or self.affords(source.kind, 1.0, n_rounds):
                     kept.append(self._trained(source.kind, seed, n_rounds))
-            if not exactly and before - self._loss(kept) < 2 * WORTH:
+            if len(kept) == len(before) or not (exactly or self._gained(before, kept)):
                 break
             if self.ends is not None and time.monotonic() > self.ends:
                 break
         return kept
 
     def tried(self, kind: Kind) -> Team:
-        """Train a team of this kind."""
-        cheap = kind.rank > 0 and self.workshop.cost(kind) < CHEAP * self.budget
-        team = self._team([self._trained(kind, seed, 1) for seed in range(2 if cheap else 1)])
+        """Train a team of this kind; seeds that ended in a poor place are no part of it."""
+        room = CHEAP * self.budget / self.workshop.cost(kind)
+        n_seeds = int(np.clip(room, 1, MOST_SEEDS)) if kind.rank else 1
+        found = [self._trained(kind, seed, 1) for seed in range(n_seeds)]
+        best = min(member.loss for member in found)
+        team = self._team([member for member in found if member.loss < best + NEAR])
         self.teams.append(team)
         return team
 
@@ -258,20 +266,33 @@ class Search:
         return Team(members[0].kind, tuple(members), loss)
 
     def _loss(self, members: Sequence[Candidate]) -> float:
-        return loss_of_average(members, self.workshop.folds, self.workshop.likelihood)
+        return self.workshop.held_out.loss(self.workshop.likelihood, *average(members))
+
+    def _gained(self, before: list[Candidate], after: list[Candidate]) -> bool:
+        """Whether further members help; where held-out entries cannot tell, a few are taken on trust."""
+        workshop = self.workshop
+        doubt = workshop.held_out.doubt(workshop.likelihood, average(before), average(after))
+        if len(after) < LEAST_MEMBERS and doubt > 2 * WORTH:
+            return True
+        return self._loss(before) - self._loss(after) >= 2 * WORTH
+
+    def may_be_as_good(self, team: Team, best: Team) -> bool:
+        """Whether a kind is near the best one, or held-out entries cannot tell that it is not."""
+        doubt = self.workshop.held_out.doubt(
+            self.workshop.likelihood, average(team.members), average(best.members)
+        )
+        return team.loss < best.loss + max(NEAR, min(doubt, MOST_DOUBT))
 
 
-def average_gain(kept: Sequence[Candidate], folds: Sequence[Fold], likelihood: Likelihood) -> float:
+def average_gain(kept: Sequence[Candidate], held_out: HeldOut, likelihood: Likelihood) -> float:
     """By how much the logarithm of the squared error falls when members are averaged."""
     best = min(candidate.loss for candidate in kept)
     near = [candidate for candidate in kept if candidate.loss < best + NEAR]
-    return float(np.mean([c.loss for c in near])) - loss_of_average(near, folds, likelihood)
+    together = held_out.loss(likelihood, *average(near))
+    return float(np.mean([c.loss for c in near])) - together
 
 
-def loss_of_average(
-    kept: Sequence[Candidate], folds: Sequence[Fold], likelihood: Likelihood
-) -> float:
-    """Return the held-out loss of the average of members."""
+def average(kept: Sequence[Candidate]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of the held-out means of members, and of their variances."""
     means = np.mean([candidate.means for candidate in kept], axis=0)
-    variances = np.mean([candidate.variances for candidate in kept], axis=0)
-    return held_out_loss(likelihood, means, folds, variances)
+    return means, np.mean([candidate.variances for candidate in kept], axis=0)

@@ -31,7 +31,7 @@ FAR = 4.0
 takes care of outliers."""
 
 CHI_SQUARE_MEDIAN = 0.455
-LEAST_TO_LEARN = 10
+LEAST_TO_LEARN = 4
 ROUNDS = 3
 MAX_LOG = 12.0
 
@@ -52,6 +52,24 @@ class Spread:
     def plain(cls, n_features: int) -> Spread:
         """Believe the members."""
         return cls(0.0, np.zeros(n_features), StandardFeatures.plain(n_features))
+
+    @classmethod
+    def of_few(cls, indices: np.ndarray, n_features: int) -> Spread:
+        """Widen what members expect where too few entries are there to hold any out.
+
+        Row effects alone take most of the degrees of freedom, as in an analysis of variance.
+        """
+        n_entries = len(indices)
+        n_effects = 1 + sum(len(np.unique(rows)) - 1 for rows in indices.T)
+        left = max(n_entries - n_effects, 1)
+        errors, wider = GAUSSIAN_ERRORS.of_uncertain_scale(0.5 * np.sqrt(2 / left))
+        plain = cls.plain(n_features)
+        return cls(
+            float(np.log(n_entries / left) + 2 * np.log(wider)),
+            plain.slopes,
+            plain.standard,
+            errors,
+        )
 
     def log_factor(self, features: np.ndarray) -> np.ndarray:
         """By how much, as a logarithm, variances differ from what the members expect."""
@@ -88,8 +106,18 @@ def learn_spread(
     found = _robust_coefficients(ratio, design, weights, slope_std)
     spread = Spread(float(found[0]), found[1:], standard)
     left = errors / np.sqrt(variances * np.exp(spread.log_factor(features)))
-    shape, size = fitted_mixture(left)
-    return Spread(float(found[0]) + 2 * np.log(size), found[1:], standard, shape)
+    shape, size = fitted_mixture(left, weights)
+    shape, wider = shape.of_uncertain_scale(0.5 * _doubt(left**2, weights, units))
+    return Spread(float(found[0]) + 2 * np.log(size * wider), found[1:], standard, shape)
+
+
+def _doubt(ratio: np.ndarray, weights: np.ndarray, units: np.ndarray) -> float:
+    """Standard deviation of the logarithm of the mean ratio: units are few, and each differs."""
+    ratio = np.minimum(ratio, FAR**2)
+    totals, counts = np.bincount(units, weights * ratio), np.bincount(units, weights)
+    away = totals - counts * totals.sum() / counts.sum()
+    alone = 2 * np.sum(counts**2) / counts.sum() ** 2  # as if units had one error each
+    return float(np.sqrt(max(np.sum(away**2) / max(totals.sum() ** 2, 1e-300), alone)))
 
 
 def _best_slope_std(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.keeping import kept_step
-from vaecp.models.vaecp.holdouts import Fold
+from vaecp.models.vaecp.holdouts import Fold, units_of
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.descent import (
@@ -25,6 +26,9 @@ from vaecp.models.vaecp.sweeps.solver import Solver
 
 FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 1
 """Sweeps of the first round; later ones are twice as long each."""
+MOST_STARTS, NARROW, DETERMINED = 4, 8, 0.3
+WIDE, MOST_TIMES = 32, 4
+"""Narrower members are cheap: they sweep fast up to so many times longer, as long as that gains."""
 
 WORTH = 0.005
 """What does not lower the held-out error by this share is not worth the time."""
@@ -64,16 +68,26 @@ class Workshop:
     spent: float = 0.0  # multiplications so far
     _solvers: dict[tuple[int, Kind], Solver] = field(default_factory=dict)
 
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """What members are judged by."""
+        return HeldOut.of(self.folds)
+
     def first(self, kind: Kind, seed: int) -> Candidate:
         """Train a member for one round on every fold."""
-        descents = []
-        for number in range(len(self.folds)):
-            random = np.random.default_rng((self.seed, seed, number))
-            descents.append(
-                begin(self.solver(number, kind), self._trainer(kind), random, kind.pairs)
-            )
         none = np.empty(0)
-        return self._trained(Candidate(kind, seed, tuple(descents), none, none, np.inf, 0))
+        return self._trained(Candidate(kind, seed, (), none, none, np.inf, 0))
+
+    def _start(self, solver: Solver, kind: Kind, seed: tuple[int, ...]) -> Descent:
+        """Stand at the best of some random starts, by what a few fast sweeps make of each."""
+        trainer, starts = self._trainer(kind), []
+        for number in range(self._n_starts(kind)):
+            random = np.random.default_rng((*seed, number) if number else seed)
+            starts.append(begin(solver, trainer, random, kind.pairs))
+        if len(starts) == 1:
+            return starts[0]
+        tried = [hasten(solver, start, FAST, kind.eager) for start in starts]
+        return min(tried, key=lambda descent: descent.history[-1][1])
 
     def longer(self, candidate: Candidate) -> Candidate:
         """Train on, twice as long as before."""
@@ -87,10 +101,18 @@ class Workshop:
     def _train(self, candidate: Candidate) -> Candidate:
         """Sweep fast, then let priors and noise settle as long as held-out entries gain by it."""
         kind, n_rounds = candidate.kind, candidate.n_rounds + 1
-        descents = candidate.descents
+        descents = candidate.descents or tuple(
+            self._start(self.solver(number, kind), kind, (self.seed, candidate.seed, number))
+            for number in range(len(self.folds))
+        )
         if kind.eager:
             descents = tuple(
-                hasten(self.solver(number, kind), descent, FAST * 2**candidate.n_rounds, kind.eager)
+                hasten(
+                    self.solver(number, kind),
+                    descent,
+                    n_fast(kind) * 2**candidate.n_rounds,
+                    kind.eager,
+                )
                 for number, descent in enumerate(descents)
             )
         best = None
@@ -106,22 +128,31 @@ class Workshop:
         assert best is not None
         return best
 
+    def _n_starts(self, kind: Kind) -> int:
+        """From how many places training starts: narrow members often end in a poor one.
+
+        Where entries are few, the start that fits them best is the one that overfits most.
+        """
+        n_numbers = kind.rank * sum(self.observations.shape)
+        determined = n_numbers < DETERMINED * len(self.observations)
+        return MOST_STARTS if kind.eager and 0 < kind.rank <= NARROW and determined else 1
+
     def finished(self, candidate: Candidate) -> tuple[Solver, Descent]:
         """Let a member learn from all entries, those held out included."""
         solver = solver_for(self.observations, candidate.kind, self.chains)
         if candidate.descents:
             return solver, take_in(solver, candidate.descents[0], FINISHING)
-        random = np.random.default_rng((self.seed, candidate.seed))
         kind = candidate.kind
-        descent = begin(solver, self._trainer(kind), random, kind.pairs)
+        descent = self._start(solver, kind, (self.seed, candidate.seed))
         if kind.eager:
-            descent = hasten(solver, descent, FAST, kind.eager)
+            descent = hasten(solver, descent, n_fast(kind), kind.eager)
         return solver, settle(solver, descent, 2 * SETTLING)
 
     def cost(self, kind: Kind, n_rounds: int = 1) -> float:
         """About how many multiplications training a member for so many rounds takes."""
         width, n_modes = kind.rank + len(self.chains), len(self.chains)
-        n_sweeps = (FAST if kind.eager else 0) * (2**n_rounds - 1) + 2 * SETTLING * n_rounds
+        n_sweeps = n_fast(kind) * (2**n_rounds - 1) + 2 * SETTLING * n_rounds
+        n_sweeps += FAST * (self._n_starts(kind) - 1) if n_rounds else 0
         n_entries = sum(len(fold.train) for fold in self.folds)
         chained = sum(chain.n_rows for chain in self.chains if chain is not None and kind.smooth)
         sweep = 0.5 * n_modes * n_entries * width**2 + len(self.folds) * chained * width**3
@@ -150,35 +181,81 @@ class Workshop:
             candidate,
             means=found,
             variances=np.concatenate(variances),
-            loss=held_out_loss(self.likelihood, found, self.folds, np.concatenate(variances)),
+            loss=self.held_out.loss(self.likelihood, found, np.concatenate(variances)),
         )
 
     def _trainer(self, kind: Kind) -> Likelihood:
         return self.likelihood.trainers()[kind.trainer]
 
 
-def held_out_loss(
-    likelihood: Likelihood,
-    means: np.ndarray,
-    folds: Sequence[Fold],
-    variances: np.ndarray | None = None,
-) -> float:
-    """Mean loss of held-out entries by kind of gap, averaged; of squared errors, their logarithms.
+def n_fast(kind: Kind) -> int:
+    """How many fast sweeps the first round has at the most."""
+    if not (kind.rank and kind.eager):
+        return 0
+    return int(FAST * np.clip(WIDE / kind.rank, 1, MOST_TIMES))
 
-    As logarithms, so that a kind of gap that is hard for every member does not drown the others;
-    the few largest errors count as the next largest ones.
-    """
-    values = np.concatenate([fold.held_out.values for fold in folds])
-    kind = np.concatenate([fold.kind for fold in folds])
-    importance = np.concatenate([fold.importance for fold in folds])
-    variances = np.zeros_like(means) if variances is None else variances
-    losses = likelihood.losses(values, means, variances)
-    total, weight = 0.0, 0.0
-    for number in np.unique(kind):
-        here = kind == number
-        share = importance[here].sum()
-        limit = np.quantile(losses[here], WINSOR)
-        mean = np.average(np.minimum(losses[here], limit), weights=importance[here])
-        total += share * (np.log(mean + 1e-30) if likelihood.has_residuals else 2 * mean)
-        weight += share
-    return total / weight
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The held-out entries of all folds, and what they say of members."""
+
+    values: np.ndarray
+    kind: np.ndarray
+    importance: np.ndarray
+    unit: np.ndarray
+
+    @classmethod
+    def of(cls, folds: Sequence[Fold]) -> HeldOut:
+        """Put the folds one after the other."""
+        return cls(
+            np.concatenate([fold.held_out.values for fold in folds]),
+            np.concatenate([fold.kind for fold in folds]),
+            np.concatenate([fold.importance for fold in folds]),
+            units_of(folds),
+        )
+
+    def loss(self, likelihood: Likelihood, means: np.ndarray, variances: np.ndarray) -> float:
+        """Mean loss by kind of gap, averaged; of squared errors, their logarithms.
+
+        As logarithms, so that a kind of gap that is hard for every member does not drown the others;
+        the few largest errors count as the next largest ones.
+        """
+        return self._loss(likelihood, means, variances)[0]
+
+    def doubt(
+        self,
+        likelihood: Likelihood,
+        first: tuple[np.ndarray, np.ndarray],
+        second: tuple[np.ndarray, np.ndarray],
+    ) -> float:
+        """Return the standard error of the difference of two losses: other units would tell other ones."""
+        apart = self._loss(likelihood, *first)[1] - self._loss(likelihood, *second)[1]
+        total = 0.0
+        for number in np.unique(self.kind):
+            here = self.kind == number
+            share = self.importance[here].sum() / self.importance.sum()
+            moves = np.bincount(np.unique(self.unit[here], return_inverse=True)[1], apart[here])
+            n_units = len(moves)
+            # One unit cannot differ from itself: its loss is taken to be off by as much as it is.
+            alone = np.sum(moves**2) * n_units / (n_units - 1) if n_units > 1 else 2 * share**2
+            total += float(alone)
+        return total**0.5
+
+    def _loss(
+        self, likelihood: Likelihood, means: np.ndarray, variances: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Return the loss, and by how much each entry moves it away from what others say."""
+        losses = likelihood.losses(self.values, means, variances)
+        moves, total, weight = np.empty_like(losses), 0.0, self.importance.sum()
+        for number in np.unique(self.kind):
+            here = self.kind == number
+            importance = self.importance[here] / weight
+            share, capped = (
+                importance.sum(),
+                np.minimum(losses[here], np.quantile(losses[here], WINSOR)),
+            )
+            mean = float(importance @ capped) / share
+            logs = likelihood.has_residuals
+            total += share * (np.log(mean + 1e-30) if logs else 2 * mean)
+            moves[here] = importance * (capped - mean) * (1 / (mean + 1e-30) if logs else 2)
+        return total, moves

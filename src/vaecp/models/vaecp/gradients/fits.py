@@ -18,7 +18,7 @@ from vaecp.models.vaecp.gradients.schedule import (
     loop_for,
 )
 from vaecp.models.vaecp.gradients.streamed import Stored
-from vaecp.models.vaecp.judging import Trained
+from vaecp.models.vaecp.judgement import Trained
 from vaecp.models.vaecp.likelihoods import (
     GAUSSIAN,
     Bernoulli,

@@ -191,13 +191,12 @@ class Solver:
         """Move the means further along the way that they came."""
         mean = tables.mean + momentum * (tables.mean - before.mean)
         moved = replace(tables, mean=mean, second=tables.second.copy())
-        width = self.width
         if self.full:
             low, high = self.triangle
             moved.second[:] += mean[:, low] * mean[:, high]
             moved.second[:] -= tables.mean[:, low] * tables.mean[:, high]
         else:
-            moved.second[:] = mean**2 + tables.variance[:, :width]
+            moved.second[:] = mean**2 + tables.variance
         return moved
 
     def unseen_row(self, tables: Tables, mode: int) -> tuple[np.ndarray, np.ndarray]:
