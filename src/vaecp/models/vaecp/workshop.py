@@ -94,9 +94,13 @@ class Workshop:
         return self._trained(candidate)
 
     def _trained(self, candidate: Candidate) -> Candidate:
-        kind, n_rounds = candidate.kind, candidate.n_rounds
-        self.spent += self.cost(kind, n_rounds + 1) - self.cost(kind, n_rounds)
-        return kept_step("sweeps", Candidate, lambda: self._train(candidate))
+        found = kept_step("sweeps", Candidate, lambda: self._train(candidate))
+        n_sweeps = sum(len(descent.history) for descent in found.descents)
+        n_sweeps -= sum(len(descent.history) for descent in candidate.descents)
+        if not candidate.n_rounds:
+            n_sweeps += FAST * (self._n_starts(found.kind) - 1) * len(self.folds)
+        self.spent += n_sweeps / len(self.folds) * self._sweep_cost(found.kind)
+        return found
 
     def _train(self, candidate: Candidate) -> Candidate:
         """Sweep fast, then let priors and noise settle as long as held-out entries gain by it."""
@@ -149,14 +153,17 @@ class Workshop:
         return solver, settle(solver, descent, 2 * SETTLING)
 
     def cost(self, kind: Kind, n_rounds: int = 1) -> float:
-        """About how many multiplications training a member for so many rounds takes."""
-        width, n_modes = kind.rank + len(self.chains), len(self.chains)
+        """About how many multiplications training a member for so many rounds takes at the most."""
         n_sweeps = n_fast(kind) * (2**n_rounds - 1) + 2 * SETTLING * n_rounds
-        n_sweeps += FAST * (self._n_starts(kind) - 1) if n_rounds else 0
+        return (n_sweeps + FAST * (self._n_starts(kind) - 1)) * self._sweep_cost(kind)
+
+    def _sweep_cost(self, kind: Kind) -> float:
+        """About how many multiplications a sweep over all folds takes."""
+        width, n_modes = kind.rank + len(self.chains), len(self.chains)
         n_entries = sum(len(fold.train) for fold in self.folds)
         chained = sum(chain.n_rows for chain in self.chains if chain is not None and kind.smooth)
         sweep = 0.5 * n_modes * n_entries * width**2 + len(self.folds) * chained * width**3
-        return n_sweeps * (sweep + n_modes * OVERHEAD)
+        return sweep + n_modes * OVERHEAD
 
     def solver(self, number: int, kind: Kind) -> Solver:
         """Return the arranged entries of a fold; they serve all starts."""
