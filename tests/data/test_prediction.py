@@ -8,8 +8,9 @@ from scipy import integrate, stats
 
 from vaecp.data.error_shapes import GAUSSIAN_ERRORS, ScaleMixture, StudentT
 from vaecp.data.families import Bernoulli, Counts, Logarithm, LogOdds, Ordinal, RootOfCounts
-from vaecp.data.prediction import LatentPrediction, Prediction, TransformedPrediction, join
+from vaecp.data.prediction import LatentPrediction, Prediction, join
 from vaecp.data.standardising import Standardiser
+from vaecp.data.transformed import TransformedPrediction
 from vaecp.errors import ObservationError
 
 PEAKED = ScaleMixture((0.5, 0.5), (0.2, np.sqrt(1.96)))

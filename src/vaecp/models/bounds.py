@@ -16,7 +16,8 @@ import numpy as np
 from vaecp.data.fields import has_type
 from vaecp.data.limited import LimitedPrediction
 from vaecp.data.limits import Limits
-from vaecp.data.prediction import LatentPrediction, Prediction, TransformedPrediction
+from vaecp.data.prediction import LatentPrediction, Prediction
+from vaecp.data.transformed import TransformedPrediction
 
 REACH = 0.25
 """Means are taken as they are up to this far outside the observed values, in widths of their range."""

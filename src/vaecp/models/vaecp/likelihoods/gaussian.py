@@ -10,8 +10,9 @@ import numpy as np
 from vaecp.data.error_shapes import ErrorShape
 from vaecp.data.families import Floor, Logarithm, LogOdds, Transform
 from vaecp.data.limits import Limits
-from vaecp.data.prediction import Prediction, TransformedPrediction
+from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
+from vaecp.data.transformed import TransformedPrediction
 from vaecp.models.vaecp.likelihoods.base import Likelihood, Working, refuse
 from vaecp.models.vaecp.likelihoods.tails import tail_derivatives
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 LOG_2PI = 1.8378770664093453
 LEAST_NOISE = 1e-12
 DEGREES = 4.0
-INSIDE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
