@@ -32,4 +32,4 @@ def test_no_table_is_refused_by_all_methods():
 def test_completion_of_a_small_table_is_finite():
     keys, values = table(1)
     observations = vaecp.Observations.from_keys(keys, values, list(keys))
-    assert np.isfinite(vaecp.complete(observations, vaecp.CPALS(rank=1, max_iter=5)).mean).all()
+    assert np.isfinite(vaecp.complete(observations, vaecp.CPALS(rank=1)).mean).all()
