@@ -86,7 +86,7 @@ class Support:
         own = np.where(whole, self._cells.at(inside), 0) if self._cells else 0
         columns = [
             np.where(known[:, mode], np.log1p(counts[inside[:, mode]] - own), 0.0)
-            for mode, counts in enumerate(self._row_counts)
+            for mode, counts in enumerate(self.row_counts)
         ]
         if self.uses_fibres:
             found = [fibres.around(inside) for fibres in self._fibres]
@@ -128,7 +128,8 @@ class Support:
         ]
 
     @cached_property
-    def _row_counts(self) -> list[np.ndarray]:
+    def row_counts(self) -> list[np.ndarray]:
+        """How many entries each row has, per mode."""
         return [
             np.bincount(column, minlength=size)
             for column, size in zip(self.indices.T, self.shape, strict=True)

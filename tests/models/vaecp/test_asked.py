@@ -11,7 +11,8 @@ ORDERED = (False, True, True)
 def asked(missing: np.ndarray, ordered=ORDERED) -> dict[str, float]:
     values = np.random.default_rng(0).normal(size=missing.shape)
     tensor = Observations.from_array(values, mask=~missing)
-    patterns, shares = gaps_asked_for(tensor, ordered, 0.08 * len(tensor), np.random.default_rng(0))
+    most = 0.08 * len(tensor), 0.12 * len(tensor)
+    patterns, shares = gaps_asked_for(tensor, ordered, most, np.random.default_rng(0))
     names = [*map(str, patterns), "scattered"]
     return dict(zip(names, shares.tolist(), strict=True))
 
@@ -57,6 +58,14 @@ def test_bands_that_are_missing_in_every_sample_are_told_from_blocks_of_one():
     assert found["slabs:1,2"] + found["fibres:0"] > 0.6
 
 
+def test_rows_of_two_modes_that_never_met_are_told_from_fibres(random):
+    """Two ligands that were not measured at the first time, at any dose and for any cell."""
+    missing = np.zeros((12, 6, 10, 8), dtype=bool)
+    for ligand, time in ((1, 0), (4, 0), (7, 2), (9, 5)):
+        missing[ligand, time] = True
+    assert most_asked(missing, (False,) * 4) == "fibres:2,3"
+
+
 def test_counts_that_are_all_alike_are_taken_for_the_last():
     """All points are equally near then."""
     assert shares_of(np.zeros((1_000, 3)), [np.zeros((400, 3))] * 3)[-1] > 0.9
@@ -80,7 +89,8 @@ def test_a_cell_that_is_measured_twice_leaves_gaps_what_they_are():
     once = Observations.from_array(np.ones(SHAPE), mask=~missing)
     twice = once.take(np.tile(np.arange(len(once)), 2))
     shares = [
-        gaps_asked_for(each, ORDERED, 1_500, np.random.default_rng(0))[1] for each in (once, twice)
+        gaps_asked_for(each, ORDERED, (1_500, 2_000), np.random.default_rng(0))[1]
+        for each in (once, twice)
     ]
     assert shares[1][-1] < 0.2
     assert shares[0][-1] < 0.2

@@ -10,7 +10,7 @@ from vaecp.data.gaps import GapPattern, held_out
 from vaecp.data.support import Support
 from vaecp.models.vaecp.holdouts import folds_for
 from vaecp.models.vaecp.judgement import Judgement, Trained
-from vaecp.models.vaecp.judging import judged, noise_of_rows
+from vaecp.models.vaecp.judging import judged, noise_of_rows, wider_for_few
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
 from vaecp.models.vaecp.members import Member, member_of
 from vaecp.models.vaecp.sweeps.descent import Kind
@@ -171,6 +171,24 @@ def test_unseen_labels_are_widened_until_they_hold_known_ones(folds, members):
         found = fitted.predict(indices)
         ratio = np.mean((observed.values - found.mean) ** 2) / np.mean(found.std**2)
         assert ratio < 1.1
+
+
+@pytest.mark.parametrize("n_rows", [4, 7, 30])
+def test_an_interval_that_few_rows_tell_of_holds_a_further_one(n_rows, random):
+    """Of normal rows, whose mean and variance are learned from them."""
+    rows, further = random.normal(size=(20_000, n_rows)), random.normal(size=20_000)
+    half = 1.645 * wider_for_few(n_rows) * rows.std(axis=1)
+    assert np.mean(np.abs(further - rows.mean(axis=1)) < half) == pytest.approx(0.9, abs=0.01)
+
+
+def test_a_row_without_entries_is_as_uncertain_as_an_unseen_one():
+    few = tensor()
+    few = few.take((few.indices[:, 0] < 5) & (few.indices[:, 0] != 3))
+    model = VAECP(effort="quick", random_state=0).fit_tensor(few)
+    empty, unseen = few.indices[:50].copy(), few.indices[:50].copy()
+    empty[:, 0], unseen[:, 0] = 3, -1
+    np.testing.assert_allclose(model.predict_at(empty).std, model.predict_at(unseen).std, rtol=0.1)
+    assert model.predict_at(empty).std.mean() > 2 * model.predict_at(few.indices[:50]).std.mean()
 
 
 # ---- intervals, end to end -------------------------------------------------------------------

@@ -126,6 +126,21 @@ def test_held_out_entries_are_taken_in_at_the_end():
     assert np.std(held_out.values - after) < 0.95 * np.std(held_out.values - judged)
 
 
+def test_kinds_that_differ_in_what_entries_count_for_share_their_fast_sweeps():
+    made = workshop(cp(4))
+    plain = made.first(Kind(4), 0)
+    spent = made.spent
+    tempered = made.first(Kind(4, counts=0.1), 0)
+    shared = [descent.n_shared for descent in plain.descents]
+    assert [descent.n_shared for descent in tempered.descents] == shared
+    for first, second, n in zip(plain.descents, tempered.descents, shared, strict=True):
+        assert n > 0
+        assert first.history[:n] == second.history[:n]
+    alone = workshop(cp(4))
+    alone.first(Kind(4, counts=0.1), 0)
+    assert made.spent - spent < alone.spent
+
+
 def loss_of(means: np.ndarray, fold: Fold) -> float:
     return HeldOut.of([fold]).loss(GAUSSIAN, means, np.zeros_like(means))
 

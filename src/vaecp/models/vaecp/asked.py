@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -33,16 +34,23 @@ BELIEF = 0.03
 """That gaps are scattered is believed as if so many of them, as a share, were known to be."""
 LEAST_PROBED = 60
 """Every pattern holds out so many entries at least: from fewer nothing could be told."""
-LEAST_FOR_BLOCKS, LEAST_UNITS = 1_500, 12
-"""So many blocks must find room among the entries that are held out: few tell little."""
+LEAST_FOR_BLOCKS, LEAST_UNITS, LEAST_PLANES = 1_500, 8, 2
+"""So many blocks and planes must find room among the entries that are held out: few tell little."""
+LEAST_PROBED_UNITS = 3
+COMMON = 0.1
+"""Planes are held out where this share of the gaps lies in such."""
 
 
 def gaps_asked_for(
-    observations: Observations, ordered: tuple[bool, ...], most: float, random: np.random.Generator
+    observations: Observations,
+    ordered: tuple[bool, ...],
+    most: tuple[float, float],
+    random: np.random.Generator,
 ) -> tuple[list[GapPattern], np.ndarray]:
     """Return patterns, and the share of the gaps that lie so; the share of scattered ones is the last.
 
-    A pattern will hold out `most` entries at the most.
+    A pattern will hold out so many entries at the `most`, one whose units span several modes the second
+    number of them.
     """
     along = tuple(mode for mode, has_order in enumerate(ordered) if has_order)
     support = Support.of(observations.indices, observations.shape, along)
@@ -54,7 +62,11 @@ def gaps_asked_for(
     if not len(gaps) or not patterns:
         return patterns, np.append(np.zeros(len(patterns)), 1.0)
     share = max(PROBED, LEAST_PROBED / len(observations))
-    probed = [replace(p, share=share) for p in (*patterns, GapPattern())]
+    spanning = LEAST_PROBED_UNITS / LEAST_UNITS * most[1] / len(observations)
+    probed = [
+        replace(p, share=max(share, spanning) if len(p.modes) > 1 else share)
+        for p in (*patterns, GapPattern())
+    ]
     place, _ = held_out_by(probed, observations, random)
     chosen = [
         found[random.permutation(len(found))[:PER_PATTERN]]
@@ -96,11 +108,11 @@ def shares_of(asked: np.ndarray, known: Sequence[np.ndarray]) -> np.ndarray:
     return shares
 
 
-def _patterns(support: Support, around: np.ndarray, most: float) -> list[GapPattern]:
+def _patterns(support: Support, around: np.ndarray, most: tuple[float, float]) -> list[GapPattern]:
     """Return what can be held out of a tensor; lengths are those of its gaps.
 
     Half of the cells of a run of n are at most n / 4 away from its ends. A pattern holds out about
-    `most` entries at the most, blocks in twelve units or more where they find room.
+    `most` entries at the most, blocks in eight units or more where they find room.
     """
     n_modes, found = len(support.shape), []
     empty_rows = (around[:, :n_modes] == 0).any(axis=0)
@@ -113,17 +125,30 @@ def _patterns(support: Support, around: np.ndarray, most: float) -> list[GapPatt
         lengths.append(run)
         if n_rows >= (LEAST_ROWS if empty_rows[mode] else MANY_ROWS):
             times, share = (2, 6) if empty_rows[mode] else (1, MANY_ROWS)
-            longest = min(n_rows // share, int(times * most * n_rows / len(support.indices)))
+            longest = min(n_rows // share, int(times * most[0] * n_rows / len(support.indices)))
             if longest:
                 length = int(np.clip(2 * typical, 1, longest))
                 found.append(GapPattern("slabs", (mode,), length=length))
             run = max(run, int(np.clip(n_rows // 20, 2, 8)))
             found.append(GapPattern("blocks", (mode,), length=run))
     if len(lengths) > 1 and min(lengths) > 1 and len(support.indices) >= LEAST_FOR_BLOCKS:
-        found += _blocks(support, lengths, most / LEAST_UNITS)
+        found += _blocks(support, lengths, most[1] / LEAST_UNITS)
     for mode, per_fibre in enumerate(support.per_fibre):
-        if LEAST_PER_FIBRE <= per_fibre <= most:
+        if LEAST_PER_FIBRE <= per_fibre <= most[0]:
             found.append(GapPattern("fibres", (mode,)))
+    return found + _planes(support, around, most[1] / LEAST_PLANES)
+
+
+def _planes(support: Support, around: np.ndarray, largest: float) -> list[GapPattern]:
+    """What spans several modes in one row of two others or more, where gaps lie so."""
+    n_modes, found = len(support.shape), []
+    density = len(support.indices) / np.prod(support.shape, dtype=float)
+    empty = around[:, n_modes : 2 * n_modes] == 0  # fibres along each mode
+    for n_along in range(2, n_modes - 1):
+        for along in combinations(range(n_modes), n_along):
+            size = density * np.prod([support.shape[mode] for mode in along], dtype=float)
+            if size <= largest and empty[:, along].all(axis=1).mean() >= COMMON:
+                found.append(GapPattern("fibres", along))
     return found
 
 

@@ -308,8 +308,16 @@ class FittedVAECP(Fitted):
         corrected = mean + self.correction.at(indices)
         return np.clip(corrected, self.ensemble.lowest, self.ensemble.highest)
 
+    def _is_empty(self, indices: np.ndarray) -> np.ndarray:
+        """Whether a row has no entries, and neither its neighbours nor features tell of it: (n, D)."""
+        found = np.zeros(indices.shape, dtype=bool)
+        for mode, counts in enumerate(self.support.row_counts):
+            told = np.broadcast_to(self.knows_empty_rows(mode), counts.shape)
+            found[:, mode] = ((counts == 0) & ~told)[indices[:, mode]]
+        return found
+
     def _unseen(self, indices: np.ndarray) -> np.ndarray:
-        unseen = indices < 0
+        unseen = (indices < 0) | self._is_empty(indices)
         which = np.where(unseen.sum(axis=1) > 1, unseen.shape[1], unseen.argmax(axis=1))
         return np.where(unseen.any(axis=1), self.unseen_scale[which], 1.0)
 

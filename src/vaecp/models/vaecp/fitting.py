@@ -27,7 +27,7 @@ from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
-ROOM = 0.08
+ROOM = 0.05
 """Where averaging lowers the squared error by this share, members with a network may lower it further."""
 MARGIN = 0.01
 """By how much a mean log-score must be better to displace the likelihood that is preferred."""

@@ -20,12 +20,13 @@ FEW, SOME = 1_500, 15_000
 """Below these numbers of entries, four and two rounds of hold-outs are made."""
 
 LEAST = 12
-MAX_HELD_OUT = 20_000
+MAX_HELD_OUT = 100_000
 SCATTERED = 0.07
 STRUCTURED = 0.015
 """Shares of the entries that scattered cells and every other kind of gap hold out at least."""
 
-MOST_STRUCTURED = 0.08
+MOST_STRUCTURED, MOST_SPANNING = 0.08, 0.12
+"""Units that span several modes are large, and so a few of them are many entries."""
 COLD = 0.03
 """Share of the entries that rows with features hold out at least, as if they had no entries."""
 LEAST_FOR_STRUCTURE = 300
@@ -164,11 +165,12 @@ def patterns_to_hold_out(
     scattered = GapPattern(share=(0.15 if small else SCATTERED) * limit)
     if n_entries < LEAST_FOR_STRUCTURE:
         return [scattered], np.ones(1)
-    most = MOST_STRUCTURED * limit * n_entries
-    structured, asked = gaps_asked_for(observations, ordered, most, random)
-    shares = np.clip(0.3 * asked, STRUCTURED, MOST_STRUCTURED) * limit
+    most, most_spanning = (s * limit * n_entries for s in (MOST_STRUCTURED, MOST_SPANNING))
+    structured, asked = gaps_asked_for(observations, ordered, (most, most_spanning), random)
+    highest = [MOST_SPANNING if len(p.modes) > 1 else MOST_STRUCTURED for p in structured]
+    shares = np.clip(0.3 * asked[:-1], STRUCTURED, highest) * limit
     # Units before cells: scattered cells must not be what is left of a fibre.
-    patterns = [replace(p, share=float(s)) for p, s in zip(structured, shares, strict=False)]
+    patterns = [replace(p, share=float(s)) for p, s in zip(structured, shares, strict=True)]
     return [*patterns, scattered], np.maximum(asked, ALWAYS)
 
 

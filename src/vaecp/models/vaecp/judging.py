@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy import stats
 
 from vaecp.data.cells import keys_fit
 from vaecp.data.labels import UNSEEN
@@ -220,5 +221,16 @@ def with_unseen_labels(
         mean, noise, ignorance = fitted.blend(indices)
         missing = np.mean((sample.values - mean) ** 2 - noise)
         found = np.mean(ignorance)
-        scales.append(np.sqrt(max(1.0, missing / max(found, 1e-12))))
+        scale = np.sqrt(max(1.0, missing / max(found, 1e-12)))
+        n_rows = min(len(np.unique(train.indices[:, mode])) for mode in modes)
+        scales.append(scale * wider_for_few(n_rows))
     return replace(fitted, unseen_scale=np.array(scales))
+
+
+def wider_for_few(n_rows: int) -> float:
+    """By how much wider an interval for a new row is that was learned from few rows.
+
+    That of 90 % for a further draw of a normal sample of unknown mean and variance.
+    """
+    student = stats.t.ppf(0.95, max(n_rows - 1, 2)) / stats.norm.ppf(0.95)
+    return float(student * np.sqrt((n_rows + 1) / max(n_rows - 1, 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,9 @@ learned in thousands of sweeps, and too small where the likelihood is bounded fr
 LEAST_PER_PAIR, MOST_ENTRIES = 1.05, 300_000
 
 
-def with_pairs(workshop: Workshop, plain: Candidate, worth: float) -> list[Candidate]:
+def with_pairs(
+    workshop: Workshop, plain: Candidate, worth: float, affords: Callable[[Kind], bool]
+) -> list[Candidate]:
     """Give a kind pair effects: ever larger ones while that helps, then only those that do."""
     allowed = pairs_that_repeat(workshop)
     if not any(allowed):
@@ -31,6 +34,8 @@ def with_pairs(workshop: Workshop, plain: Candidate, worth: float) -> list[Candi
 
     def better(kind: Kind, by: float) -> bool:
         nonlocal best
+        if not affords(kind):
+            return False
         tried.append(workshop.first(kind, 0))
         gained = tried[-1].loss < best.loss - by
         best = tried[-1] if gained else best

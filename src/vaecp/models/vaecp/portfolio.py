@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -19,8 +20,10 @@ LADDER = (2, 4, 8, 16, 32, 64, 128)
 EAGERS = (0.2, 0.5, 0.05, 0.0)
 """Shares of `Kind.eager`: the first one climbs the ladder, the others are tried at its best rank."""
 
-SPARSE_AT, SPARSE = 8, 0.05
-"""Where a rank of 8 has more numbers per entry, the second share climbs too: the first overfits."""
+COUNTS = (1.0, 0.3, 0.1, 0.03)
+"""Values of `Kind.counts`; the first and the third climb where gaps lie together in ordered modes."""
+TOGETHER = 0.3
+"""Share of held-out importance that must lie in units of several entries for that."""
 
 LINKS = ("linear", "network")
 NEAR = 0.1
@@ -32,8 +35,8 @@ NUMBERS_PER_ENTRY = 3.0
 FEW = 8_000
 """Of fewer values that are no real numbers, held-out ones tell members apart badly: keep more."""
 
-CLIMBING, MOVING, LENGTHENING = 0.5, 0.65, 0.8
-"""Shares of the multiplications after which no larger ranks, other kinds, longer ones are tried."""
+CLIMBING, MOVING, PAIRING, LENGTHENING = 0.6, 0.65, 0.75, 0.85
+"""Shares of the budget after which no larger ranks, other kinds, pairs, longer ones are tried."""
 
 LEAST_MEMBERS = 5
 """So many are averaged where held-out entries are too few to show what that gains."""
@@ -63,7 +66,9 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(max_rank=16, n_members=4, n_rounds=1, multiplications=3e9, per_entry=1e5),
-    "normal": Effort(max_rank=64, n_members=10, n_rounds=3, multiplications=1e10, per_entry=6e5),
+    "normal": Effort(
+        max_rank=64, n_members=10, n_rounds=3, multiplications=1.6e10, per_entry=1.3e6
+    ),
     "thorough": Effort(max_rank=128, n_members=20, n_rounds=5, multiplications=2e11, per_entry=1e7),
 }
 
@@ -127,6 +132,9 @@ class Search:
         self.teams: list[Team] = []
         self.budget = effort.budget(len(workshop.observations))
         self.ends = None if effort.seconds is None else time.monotonic() + effort.seconds
+        chained = any(chain is not None for chain in workshop.chains)
+        together = chained and workshop.held_out.together > TOGETHER
+        self.climbing_counts = COUNTS[:3:2] if together else COUNTS[:1]
 
     @property
     def best(self) -> Team:
@@ -147,21 +155,24 @@ class Search:
         if rank is not None:
             self.tried(replace(first, rank=rank))
             return
-        start, sparse = self.best.loss, self.numbers_per_entry(SPARSE_AT) > SPARSE
+        start = self.best.loss
         for trainer in range(len(workshop.likelihood.trainers())):
-            for eager in EAGERS[: 2 if sparse else 1]:
-                self._climb_from(replace(first, trainer=trainer, eager=eager), start)
+            self._climb_from(replace(first, trainer=trainer), start)
 
     def _climb_from(self, first: Kind, best: float) -> None:
-        n_worse = 0
+        # Of units that lie together there are few, and one rank is soon worse by chance.
+        n_worse, patience = 0, 1 + len(self.climbing_counts)
         for each in LADDER:
             kind = replace(first, rank=each)
-            if each > 2 and not (self.allows(kind) and self.affords(kind, CLIMBING)):
+            if each > 2 and not (self.allows(kind) and self.affords_kind(kind, CLIMBING)):
                 break
-            loss = self.tried(kind).loss
-            n_worse = 0 if loss < best - 2 * WORTH else n_worse + 1
-            best = min(best, loss)
-            if n_worse == 2 and each > 2:
+            team = min(
+                (self.tried(replace(kind, counts=counts)) for counts in self.climbing_counts),
+                key=lambda team: team.loss,
+            )
+            n_worse = 0 if team.loss < best - 2 * WORTH else n_worse + 1
+            best = min(best, team.loss)
+            if n_worse == patience and each > 2:
                 break
 
     def move_around(self, rank: int | None) -> None:
@@ -169,7 +180,7 @@ class Search:
         for _ in range(self.effort.n_rounds):
             centre = self.best
             for kind in self.neighbours(centre.kind, rank):
-                if self.affords(kind, MOVING):
+                if self.affords_kind(kind, MOVING):
                     self.tried(kind)
             if self.best.loss > centre.loss - 2 * WORTH:
                 return
@@ -179,6 +190,10 @@ class Search:
         found = [replace(kind, eager=eager) for eager in EAGERS] if kind.rank else []
         if kind.smooth:
             found.insert(1, replace(kind, smooth=False))
+        if kind.rank and len(self.climbing_counts) > 1:
+            place = COUNTS.index(kind.counts)
+            nearby = {COUNTS[max(place - 1, 0)], COUNTS[min(place + 1, len(COUNTS) - 1)]}
+            found[1:1] = [replace(kind, counts=counts) for counts in sorted(nearby)]
         if self.workshop.observations.features:
             found += [replace(kind, features=link) for link in ("", *LINKS)]
         if kind.rank and len(self.workshop.observations.shape) - len(kind.flat) > 2:
@@ -195,8 +210,7 @@ class Search:
     def lengthened(self, team: Team) -> Team:
         """Train on, as long as that gains."""
         while team.members[0].n_rounds < self.effort.n_rounds:
-            n_rounds = team.members[0].n_rounds + 1
-            if not self.affords(team.kind, LENGTHENING, n_rounds, len(team.members)):
+            if not self.affords(2 * sum(map(self.workshop.took, team.members)), LENGTHENING):
                 return team
             longer = self._team([self.workshop.longer(member) for member in team.members])
             if team.loss - longer.loss < 2 * WORTH:
@@ -206,9 +220,9 @@ class Search:
 
     def pair_up(self) -> None:
         """Try effects of pairs of rows beside the best kind."""
-        if self.affords(self.best.kind, LENGTHENING):
-            for found in with_pairs(self.workshop, self.best.members[0], 2 * WORTH):
-                self.teams.append(self._team([found]))
+        affords = partial(self.affords_kind, share=PAIRING)
+        for found in with_pairs(self.workshop, self.best.members[0], 2 * WORTH, affords):
+            self.teams.append(self._team([found]))
 
     def with_seeds(self, good: list[Team], n_wanted: int, exactly: bool) -> list[Candidate]:
         """Add seeds of the good kinds in turn, while the average of all gains by it."""
@@ -220,9 +234,9 @@ class Search:
             seed += 1
             before = list(kept)
             for source in sources[: n_wanted - len(kept)]:
-                n_rounds = source.members[0].n_rounds
-                if (exactly and self.ends is None) or self.affords(source.kind, 1.0, n_rounds):
-                    kept.append(self._trained(source.kind, seed, n_rounds))
+                like = source.members[0]
+                if (exactly and self.ends is None) or self.affords(self.workshop.took(like), 1.0):
+                    kept.append(self._trained(source.kind, seed, like.n_rounds))
             if len(kept) == len(before) or not (exactly or self._gained(before, kept)):
                 break
             if self.ends is not None and time.monotonic() > self.ends:
@@ -248,11 +262,14 @@ class Search:
         """Return how many numbers a rank has to learn, per entry."""
         return rank * sum(self.workshop.observations.shape) / len(self.workshop.observations)
 
-    def affords(self, kind: Kind, share: float, n_rounds: int = 1, n_members: int = 1) -> bool:
-        """Whether training fits into this share of what may be spent."""
+    def affords_kind(self, kind: Kind, share: float) -> bool:
+        """Whether trying a kind fits into this share of what may be spent."""
+        return self.affords(self.workshop.cost(kind), share)
+
+    def affords(self, cost: float, share: float) -> bool:
+        """Whether so many multiplications fit into this share of what may be spent."""
         if self.ends is not None:
             return time.monotonic() < self.ends
-        cost = n_members * self.workshop.cost(kind, n_rounds)
         return self.workshop.spent + cost <= share * self.budget
 
     def _trained(self, kind: Kind, seed: int, n_rounds: int) -> Candidate:

@@ -24,7 +24,7 @@ from vaecp.models.vaecp.sweeps.descent import (
 )
 from vaecp.models.vaecp.sweeps.solver import Solver
 
-FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 1
+FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 4
 """Sweeps of the first round; later ones are twice as long each."""
 MOST_STARTS, NARROW, DETERMINED = 4, 8, 0.3
 WIDE, MOST_TIMES = 32, 4
@@ -34,8 +34,8 @@ WORTH = 0.005
 """What does not lower the held-out error by this share is not worth the time."""
 
 WINSOR = 0.995
-OVERHEAD = 1e6
-"""What a sweep over one mode takes beside its multiplications, in these."""
+OVERHEAD, FETCHING = 1e6, 30
+"""What a sweep over one mode takes beside its multiplications, and fetching a number of a row, in these."""
 
 MANY_TRAININGS = 40
 """About so many stretches of training a normal fit takes."""
@@ -67,6 +67,8 @@ class Workshop:
     n_done: int = 0
     spent: float = 0.0  # multiplications so far
     _solvers: dict[tuple[int, Kind], Solver] = field(default_factory=dict)
+    _fast: dict[tuple[Kind, int], tuple[Descent, ...]] = field(default_factory=dict)
+    _begun: set[tuple[Kind, int]] = field(default_factory=set)
 
     @cached_property
     def held_out(self) -> HeldOut:
@@ -95,30 +97,23 @@ class Workshop:
 
     def _trained(self, candidate: Candidate) -> Candidate:
         found = kept_step("sweeps", Candidate, lambda: self._train(candidate))
-        n_sweeps = sum(len(descent.history) for descent in found.descents)
-        n_sweeps -= sum(len(descent.history) for descent in candidate.descents)
-        if not candidate.n_rounds:
-            n_sweeps += FAST * (self._n_starts(found.kind) - 1) * len(self.folds)
-        self.spent += n_sweeps / len(self.folds) * self._sweep_cost(found.kind)
+        self.spent += self.took(found) - self._had(candidate, found)
         return found
+
+    def _had(self, candidate: Candidate, found: Candidate) -> float:
+        """How many multiplications had been made before, for this kind or one that began alike."""
+        if candidate.n_rounds:
+            return self.took(candidate)
+        start = replace(candidate.kind, counts=1.0), candidate.seed
+        shared = start in self._begun
+        self._begun.add(start)
+        n_sweeps = sum(descent.n_shared for descent in found.descents) / len(self.folds)
+        return shared * self._took(candidate.kind, n_sweeps)
 
     def _train(self, candidate: Candidate) -> Candidate:
         """Sweep fast, then let priors and noise settle as long as held-out entries gain by it."""
         kind, n_rounds = candidate.kind, candidate.n_rounds + 1
-        descents = candidate.descents or tuple(
-            self._start(self.solver(number, kind), kind, (self.seed, candidate.seed, number))
-            for number in range(len(self.folds))
-        )
-        if kind.eager:
-            descents = tuple(
-                hasten(
-                    self.solver(number, kind),
-                    descent,
-                    n_fast(kind) * 2**candidate.n_rounds,
-                    kind.eager,
-                )
-                for number, descent in enumerate(descents)
-            )
+        descents = self._hastened(candidate)
         best = None
         for _ in range(MAX_SETTLING):
             descents = tuple(
@@ -131,6 +126,27 @@ class Workshop:
             best = found
         assert best is not None
         return best
+
+    def _hastened(self, candidate: Candidate) -> tuple[Descent, ...]:
+        """Sweep fast; kinds that differ in what entries count for begin with the same sweeps."""
+        kind = candidate.kind
+        start = replace(kind, counts=1.0), candidate.seed
+        if not candidate.descents and start in self._fast:
+            return tuple(replace(each, counts=kind.counts) for each in self._fast[start])
+        descents = candidate.descents or tuple(
+            self._start(self.solver(number, kind), kind, (self.seed, candidate.seed, number))
+            for number in range(len(self.folds))
+        )
+        n_sweeps = n_fast(kind) * 2**candidate.n_rounds
+        if kind.eager:
+            descents = tuple(
+                hasten(self.solver(number, kind), descent, n_sweeps, kind.eager)
+                for number, descent in enumerate(descents)
+            )
+        if not candidate.descents:
+            shared = (replace(each, n_shared=len(each.history)) for each in descents)
+            descents = self._fast[start] = tuple(shared)
+        return tuple(replace(each, counts=kind.counts) for each in descents)
 
     def _n_starts(self, kind: Kind) -> int:
         """From how many places training starts: narrow members often end in a poor one.
@@ -145,16 +161,26 @@ class Workshop:
         """Let a member learn from all entries, those held out included."""
         solver = solver_for(self.observations, candidate.kind, self.chains)
         if candidate.descents:
-            return solver, take_in(solver, candidate.descents[0], FINISHING)
+            descent = take_in(solver, candidate.descents[0], 1)
+            return solver, settle(solver, descent, FINISHING)
         kind = candidate.kind
         descent = self._start(solver, kind, (self.seed, candidate.seed))
         if kind.eager:
             descent = hasten(solver, descent, n_fast(kind), kind.eager)
+        descent = replace(descent, counts=kind.counts)
         return solver, settle(solver, descent, 2 * SETTLING)
 
-    def cost(self, kind: Kind, n_rounds: int = 1) -> float:
-        """About how many multiplications training a member for so many rounds takes at the most."""
-        n_sweeps = n_fast(kind) * (2**n_rounds - 1) + 2 * SETTLING * n_rounds
+    def cost(self, kind: Kind) -> float:
+        """About how many multiplications the first round of a member takes."""
+        n_sweeps = n_fast(kind) + 2 * SETTLING + FAST * (self._n_starts(kind) - 1)
+        return n_sweeps * self._sweep_cost(kind)
+
+    def took(self, candidate: Candidate) -> float:
+        """About how many multiplications a member has taken so far."""
+        n_sweeps = sum(len(descent.history) for descent in candidate.descents) / len(self.folds)
+        return self._took(candidate.kind, n_sweeps)
+
+    def _took(self, kind: Kind, n_sweeps: float) -> float:
         return (n_sweeps + FAST * (self._n_starts(kind) - 1)) * self._sweep_cost(kind)
 
     def _sweep_cost(self, kind: Kind) -> float:
@@ -162,12 +188,13 @@ class Workshop:
         width, n_modes = kind.rank + len(self.chains), len(self.chains)
         n_entries = sum(len(fold.train) for fold in self.folds)
         chained = sum(chain.n_rows for chain in self.chains if chain is not None and kind.smooth)
-        sweep = 0.5 * n_modes * n_entries * width**2 + len(self.folds) * chained * width**3
+        per_entry = 0.5 * n_modes * (width**2 + FETCHING * width)
+        sweep = per_entry * n_entries + len(self.folds) * chained * width**3
         return sweep + n_modes * OVERHEAD
 
     def solver(self, number: int, kind: Kind) -> Solver:
         """Return the arranged entries of a fold; they serve all starts."""
-        kind = replace(kind, eager=0.0, pairs=(), trainer=0)
+        kind = replace(kind, eager=0.0, pairs=(), trainer=0, counts=1.0)
         key = (number, kind)
         if key not in self._solvers:
             self._solvers[key] = solver_for(self.folds[number].train, kind, self.chains)
@@ -220,6 +247,12 @@ class HeldOut:
             np.concatenate([fold.importance for fold in folds]),
             units_of(folds),
         )
+
+    @property
+    def together(self) -> float:
+        """The share of importance of entries that were held out together with others."""
+        _, place, sizes = np.unique(self.unit, return_inverse=True, return_counts=True)
+        return float(self.importance[sizes[place] > 1].sum() / self.importance.sum())
 
     def loss(self, likelihood: Likelihood, means: np.ndarray, variances: np.ndarray) -> float:
         """Mean loss by kind of gap, averaged; of squared errors, their logarithms.

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,20 @@ def test_new_entries_are_taken_in_with_priors_and_noise_as_they_were(random):
     assert after.likelihood.noise == before.likelihood.noise
     np.testing.assert_array_equal(after.tables.prior_variance, before.tables.prior_variance)
     assert after.tables.variance[:, :3].mean() < before.tables.variance[:, :3].mean()
+
+
+def test_ten_entries_that_count_a_tenth_tell_as_much_as_one(random):
+    once = cp_tensor(random, share=0.3)
+    ten_times = once.take(np.repeat(np.arange(len(once)), 10))
+    found = []
+    for tensor, counts in ((once, 1.0), (ten_times, 0.1)):
+        solver = solver_for(tensor, Kind(3), (None,) * 3)
+        start = begin(solver, GAUSSIAN, np.random.default_rng(0))
+        found.append(settle(solver, replace(start, counts=counts), 20))
+    first, second = found
+    np.testing.assert_allclose(second.tables.mean, first.tables.mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(second.tables.variance, first.tables.variance, rtol=1e-6)
+    assert second.likelihood.noise == pytest.approx(first.likelihood.noise)
 
 
 def test_values_that_are_all_alike_are_no_trouble():

@@ -40,6 +40,9 @@ class Kind:
     pairs : prior variances of pair effects, for every two modes in turn; 0 leaves them out.
     trainer : which of `Likelihood.trainers` it is trained by.
     flat : modes whose rows add an effect, and take no part in the products.
+    counts : as what part of an entry each one counts once the fast sweeps are over. What a member
+        misses is often alike along ordered modes: ten entries then tell as much as one, and rows
+        that lean on all ten are too sure of themselves where much is missing.
     """
 
     rank: int
@@ -49,15 +52,25 @@ class Kind:
     pairs: tuple[float, ...] = ()
     trainer: int = 0
     flat: tuple[int, ...] = ()
+    counts: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where a member stands: its tables, the likelihood, and the loss after each sweep."""
+    """Where a member stands.
+
+    Attributes
+    ----------
+    history : noise standard deviation and training loss after each sweep.
+    counts : see `Kind`.
+    n_shared : with how many sweeps it began that other kinds have made, too.
+    """
 
     tables: Tables
     likelihood: Likelihood
-    history: tuple[tuple[float, float], ...] = ()  # noise standard deviation, training loss
+    history: tuple[tuple[float, float], ...] = ()
+    counts: float = 1.0
+    n_shared: int = 0
 
 
 def solver_for(observations: Observations, kind: Kind, chains: tuple[Chain | None, ...]) -> Solver:
@@ -122,14 +135,14 @@ def hasten(solver: Solver, descent: Descent, n_sweeps: int, share: float = 0.5) 
         history.append((float(np.sqrt(likelihood.noise)), kept.loss))
         if gain < 2 * ENOUGH_FAST and not first and len(history) > 2:
             break
-    return Descent(kept.tables, kept.likelihood, tuple(history))
+    return replace(descent, tables=kept.tables, likelihood=kept.likelihood, history=tuple(history))
 
 
 def take_in(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
     """Learn the rows from further entries, priors and noise being known."""
     state = _State.of(solver, solver.adopted(descent.tables), descent.likelihood)
     for _ in range(n_sweeps):
-        state, _ = _swept(solver, state, learn_priors=False)
+        state, _ = _swept(solver, state, descent.counts, learn_priors=False)
     return replace(descent, tables=state.tables)
 
 
@@ -139,7 +152,7 @@ def settle(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
     history = list(descent.history)
     for _ in range(n_sweeps):
         before = state
-        state, _ = _swept(solver, state, learn_priors=True)
+        state, _ = _swept(solver, state, descent.counts, learn_priors=True)
         likelihood = _learned(solver, state.likelihood, state.mean, state.variance)
         state = replace(state, likelihood=likelihood)
         history.append((float(np.sqrt(likelihood.noise)), state.loss))
@@ -147,7 +160,9 @@ def settle(solver: Solver, descent: Descent, n_sweeps: int) -> Descent:
         change = noise / noise_before - 1 if noise_before else state.loss / before.loss - 1
         if abs(change) < 2 * ENOUGH:
             break
-    return Descent(state.tables, state.likelihood, tuple(history))
+    return replace(
+        descent, tables=state.tables, likelihood=state.likelihood, history=tuple(history)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +192,12 @@ class _State:
         return cls(tables, likelihood, mean, variance, _loss(solver, likelihood, mean) + 1e-12)
 
 
-def _swept(solver: Solver, state: _State, *, learn_priors: bool) -> tuple[_State, Working]:
+def _swept(
+    solver: Solver, state: _State, counts: float, *, learn_priors: bool
+) -> tuple[_State, Working]:
     working = _working(solver, state)
+    if counts != 1:
+        working = Working(working.values, counts * working.weights)
     tables = solver.sweep(state.tables, working, learn_priors=learn_priors)
     return _State.of(solver, tables, state.likelihood, working), working
 
