@@ -18,8 +18,9 @@ from vaecp.data.stored import StoredEntries
 from vaecp.models.base import TensorEstimator, own_names
 from vaecp.models.fitted import FitResult
 from vaecp.models.keeping import check_processes, checkpointed
+from vaecp.models.vaecp.choosing import choose
 from vaecp.models.vaecp.fitted import FittedVAECP
-from vaecp.models.vaecp.fitting import Settings, choose, fit
+from vaecp.models.vaecp.fitting import Settings, fit
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range

@@ -17,8 +17,7 @@ from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.holdouts import Fold, cut_further, folds_for
 from vaecp.models.vaecp.judgement import Trained
 from vaecp.models.vaecp.judging import judged
-from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood, find
-from vaecp.models.vaecp.likelihoods.choice import plausible
+from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.models.vaecp.members import member_of
 from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members, effort_of
 from vaecp.models.vaecp.recipe import Recipe
@@ -26,11 +25,8 @@ from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
-LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
 ROOM = 0.05
 """Where averaging lowers the squared error by this share, members with a network may lower it further."""
-MARGIN = 0.01
-"""By how much a mean log-score must be better to displace the likelihood that is preferred."""
 
 OnProgress = Callable[[int, int, str], None]
 """Told the steps done, how many there are about, and what is being done."""
@@ -89,55 +85,6 @@ class Plan:
     def all_folds(self) -> tuple[Fold, ...]:
         """All that members train on; the cut one is the last."""
         return self.folds if self.cut is None else (*self.folds, self.cut)
-
-
-def choose(
-    observations: Observations, name: str, settings: Settings
-) -> tuple[type[Likelihood], str]:
-    """Return the likelihood of that name; of "auto", the plausible one that predicts best."""
-    if name != "auto":
-        kind = find(name)
-        if observations.limits is not None and not kind.takes_limits():
-            raise ObservationError(
-                f"likelihood is {name!r}, but {kind.words} cannot have limits such as <0.5: use "
-                "'gaussian', or 'log-normal' for amounts; or leave the limits out."
-            )
-        return kind, "it was asked for"
-    found = plausible(observations.values)
-    if observations.limits is not None:
-        names = tuple(each for each in found.names if find(each).takes_limits())
-        found = replace(found, names=names or ("gaussian",))
-    if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
-        return find(found.names[0]), found.why
-    random = np.random.default_rng(0)
-    kept = random.permutation(len(observations))[:MOST_TO_COMPARE]
-    held_out, train = np.split(kept, [len(kept) // 6])
-    scores = {
-        each: _score(observations.take(train), observations.take(held_out), find(each), settings)
-        for each in found.names
-    }
-    doubt = {each: MARGIN * (each == found.names[0]) for each in scores}
-    best = max(scores, key=lambda each: scores[each] + doubt[each])
-    told = ", ".join(f"{each} {score:.3f}" for each, score in scores.items())
-    return find(best), f"{found.why}; mean log-score of held-out values: {told}"
-
-
-def _score(
-    train: Observations, held_out: Observations, kind: type[Likelihood], settings: Settings
-) -> float:
-    likelihood = kind.of(train.values)
-    scaling = likelihood.scaling(train.values)
-    quick = replace(
-        settings,
-        effort=EFFORTS["quick"],
-        recipe=Recipe(network=False),
-        likelihood=likelihood,
-    )
-    scaled = train.scaled(scaling)
-    fitted = fit(scaled, quick, np.random.default_rng(0)).fitted
-    prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)
-    found = np.maximum(prediction.log_density(held_out.values), -50.0)
-    return float(np.average(found, weights=held_out.weights))
 
 
 def plan(observations: Observations, settings: Settings, random: np.random.Generator) -> Plan:

@@ -16,7 +16,8 @@ from vaecp.data.observations import Observations
 from vaecp.data.standardising import Scaling
 from vaecp.data.stored import StoredEntries
 from vaecp.models.fitted import Diagnostics, FitResult
-from vaecp.models.vaecp.fitting import OnProgress, Settings, choose
+from vaecp.models.vaecp.choosing import choose
+from vaecp.models.vaecp.fitting import OnProgress, Settings
 from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.judging import judged
 

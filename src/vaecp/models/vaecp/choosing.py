@@ -1,0 +1,107 @@
+"""Which likelihood suits the values: held-out ones say which of the plausible ones predicts best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from vaecp.data.observations import Observations
+from vaecp.errors import ObservationError
+from vaecp.models.vaecp.fitting import Settings, fit
+from vaecp.models.vaecp.likelihoods import Likelihood, find
+from vaecp.models.vaecp.likelihoods.choice import plausible
+from vaecp.models.vaecp.portfolio import EFFORTS
+from vaecp.models.vaecp.recipe import Recipe
+
+LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
+FEWEST_ROWS = 20
+"""Of a mode with fewer rows all are kept where entries are left out."""
+MARGIN = 0.01
+"""By how much a mean log-score must be better to displace the likelihood that is preferred."""
+MOST_ERROR = 1.2
+"""A likelihood is no choice where its RMSE is so many times the lowest: who fills gaps wants values."""
+
+
+class Score(NamedTuple):
+    """What a likelihood makes of held-out values."""
+
+    log_score: float
+    rmse: float
+
+
+def choose(
+    observations: Observations, name: str, settings: Settings
+) -> tuple[type[Likelihood], str]:
+    """Return the likelihood of that name; of "auto", the plausible one that predicts best."""
+    if name != "auto":
+        kind = find(name)
+        if observations.limits is not None and not kind.takes_limits():
+            raise ObservationError(
+                f"likelihood is {name!r}, but {kind.words} cannot have limits such as <0.5: use "
+                "'gaussian', or 'log-normal' for amounts; or leave the limits out."
+            )
+        return kind, "it was asked for"
+    found = plausible(observations.values)
+    if observations.limits is not None:
+        names = tuple(each for each in found.names if find(each).takes_limits())
+        found = replace(found, names=names or ("gaussian",))
+    if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
+        return find(found.names[0]), found.why
+    random = np.random.default_rng(0)
+    kept = random.permutation(part_as_dense(observations, random))[:MOST_TO_COMPARE]
+    held_out, train = np.split(kept, [len(kept) // 6])
+    scores = {
+        each: _score(observations.take(train), observations.take(held_out), find(each), settings)
+        for each in found.names
+    }
+    told = ", ".join(f"{each} {score.log_score:.3f}" for each, score in scores.items())
+    return find(best_of(scores)), f"{found.why}; mean log-score of held-out values: {told}"
+
+
+def best_of(scores: dict[str, Score]) -> str:
+    """Return the name with the best log-score among those with small errors; the first is preferred."""
+    preferred, lowest = next(iter(scores)), min(score.rmse for score in scores.values())
+    near = {name: s.log_score for name, s in scores.items() if s.rmse <= MOST_ERROR * lowest}
+    return max(near, key=lambda name: near[name] + MARGIN * (name == preferred))
+
+
+def part_as_dense(observations: Observations, random: np.random.Generator) -> np.ndarray:
+    """Return places of about as many entries as are compared, in some rows of every long mode.
+
+    A part of the rows is as dense as the whole. Scattered entries are not, and in an empty tensor every
+    likelihood has large errors.
+    """
+    inside = np.ones(len(observations), dtype=bool)
+    share = MOST_TO_COMPARE / len(observations)
+    long = [mode for mode, size in enumerate(observations.shape) if size >= FEWEST_ROWS]
+    if share < 1 and long:
+        for mode in long:
+            size = observations.shape[mode]
+            n_kept = max(round(size * share ** (1 / len(long))), FEWEST_ROWS // 2)
+            kept = random.permutation(size)[:n_kept]
+            inside &= np.isin(observations.indices[:, mode], kept)
+    enough = inside.sum() >= LEAST_TO_COMPARE
+    return np.flatnonzero(inside) if enough else np.arange(len(observations))
+
+
+def _score(
+    train: Observations, held_out: Observations, kind: type[Likelihood], settings: Settings
+) -> Score:
+    likelihood = kind.of(train.values)
+    scaling = likelihood.scaling(train.values)
+    quick = replace(
+        settings,
+        effort=EFFORTS["quick"],
+        recipe=Recipe(network=False),
+        likelihood=likelihood,
+    )
+    fitted = fit(train.scaled(scaling), quick, np.random.default_rng(0)).fitted
+    prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)
+    log_scores = np.maximum(prediction.log_density(held_out.values), -50.0)
+    squares = (held_out.values - prediction.mean) ** 2
+    return Score(
+        float(np.average(log_scores, weights=held_out.weights)),
+        float(np.sqrt(np.average(squares, weights=held_out.weights))),
+    )

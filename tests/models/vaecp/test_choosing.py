@@ -1,0 +1,32 @@
+import numpy as np
+
+from vaecp.data.observations import Observations
+from vaecp.models.vaecp.choosing import MOST_TO_COMPARE, Score, best_of, part_as_dense
+
+
+def test_the_better_log_score_decides_beyond_a_margin():
+    assert best_of({"poisson": Score(-1.0, 1.0), "gaussian": Score(-0.995, 1.0)}) == "poisson"
+    assert best_of({"poisson": Score(-1.0, 1.0), "gaussian": Score(-0.9, 1.0)}) == "gaussian"
+
+
+def test_a_likelihood_whose_values_are_far_off_is_not_chosen_for_its_log_score():
+    assert best_of({"gaussian": Score(-1.9, 0.026), "log-normal": Score(-1.4, 0.048)}) == "gaussian"
+    assert (
+        best_of({"gaussian": Score(-1.9, 0.045), "log-normal": Score(-1.4, 0.048)}) == "log-normal"
+    )
+
+
+def test_the_part_that_is_looked_at_is_as_dense_as_the_tensor(random):
+    shape = (200, 150, 6)
+    cells = np.argwhere(random.random(shape) < 0.6)
+    whole = Observations(cells.astype(np.int32), np.ones(len(cells)), shape)
+    part = whole.take(part_as_dense(whole, random))
+    rows = [len(np.unique(column)) for column in part.indices.T]
+    assert 0.8 * MOST_TO_COMPARE < len(part) < 1.2 * MOST_TO_COMPARE
+    assert abs(len(part) / np.prod(rows) - 0.6) < 0.02
+    assert rows[2] == 6
+
+
+def test_small_tensors_are_looked_at_whole(random):
+    tensor = Observations.from_array(random.normal(size=(30, 40)))
+    assert len(part_as_dense(tensor, random)) == 1200
