@@ -71,7 +71,7 @@ def reproduce(
     command = " ".join(["vaecp reproduce", *filter(None, given)])
     if making.tables_only:
         pages = making.pages or output
-        written = reproduction.publish(pages, Results(output).records, study, command)
+        written = reproduction.publish(pages, Results(output), study, command)
     else:
         with resumable(output):
             options = making.options(printing.for_people)

@@ -130,7 +130,7 @@ def _pending(runs: Sequence[Run], results: Results, retry_failed: bool) -> dict[
     made = {
         record["work"]: record
         for record in results.records
-        if record["code"] == code() and not (retry_failed and record["error"])
+        if record["code"] == code(record["method"]) and not (retry_failed and record["error"])
     }
     missing = [
         run
