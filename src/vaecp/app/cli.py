@@ -31,6 +31,7 @@ from vaecp.app.commands.machines import Devices, Machines
 from vaecp.app.commands.options import (
     Coverage,
     Output,
+    Page,
     Printing,
     Seed,
     Source,
@@ -177,9 +178,7 @@ def complete(
         typer.Option(help="Write the rows and columns of the input, or one row per entry."),
     ] = Layout.input,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
-    page: Annotated[
-        Path | None, typer.Option("--report", help="Also write a report about the fit (.html).")
-    ] = None,
+    page: Page = None,
     check: report.Check = True,
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
