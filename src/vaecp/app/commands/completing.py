@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vaecp.data.stored import StoredEntries
     from vaecp.formats import Opened
     from vaecp.models.base import TensorEstimator
+    from vaecp.outcomes.completion import Completion, ListedCompletion
 
 MOST_CELLS = 1_000_000
 """Up to here every entry of the tensor is filled by default, listed or not."""
@@ -79,7 +80,7 @@ def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing:
             fitted = _fitted(model, observations, targets)
             result, values = _filled(fitted, opened, cells, targets.coverage)
             write_completion(result, output, listing, cells.value)
-        _write_report(fitted, opened, targets, printing)
+        _write_report(result, targets, printing)
     account = _account(result, values, fitted)
     hints = _hints(result, values)
     print_notes(hints, printing)
@@ -253,7 +254,7 @@ def _filled(
 
 
 def _write_report(
-    fitted: TensorEstimator, opened: Opened, targets: Targets, printing: Printing
+    result: Completion | ListedCompletion, targets: Targets, printing: Printing
 ) -> None:
     if targets.report is None:
         return
@@ -262,7 +263,7 @@ def _write_report(
     page, check = targets.report, targets.check
     with working(f"Checking for {page}" if check else f"Writing {page}", printing):
         settings = {"check": check, "coverage": targets.coverage, "source": targets.code}
-        model_report(fitted, page, opened.observations, **settings)
+        model_report(result.model, page, result, **settings)
 
 
 def _n_observed(observations: Any) -> int:

@@ -154,7 +154,7 @@ def _entries(subject: Subject) -> dict[str, Any]:
         "whole": subject.grid.is_whole,
     }
     if subject.observations is not None:
-        surprising = most_surprising(subject.model, subject.observations, subject.grid)
+        surprising = most_surprising(subject.observations, subject.grid)
         found["surprising"] = _rows(surprising, subject)
         found["n_surprising"] = f"{surprising.n_candidates:,}"
         found["n_beyond"] = f"{surprising.n_beyond:,}"
