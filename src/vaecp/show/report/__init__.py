@@ -19,7 +19,7 @@ from vaecp.outcomes.completion import Completion, ListedCompletion
 from vaecp.outcomes.diagnostics import Diagnosis
 from vaecp.outcomes.holdout import MIN_ENTRIES, HeldOutCheck, check_on_held_out
 from vaecp.runtime.files import check_target, write_text
-from vaecp.show.report.contents import Subject, contents
+from vaecp.show.report.contents import Reported, contents
 from vaecp.show.report.grid import predict_grid
 from vaecp.show.report.page import check_installed, render
 
@@ -70,7 +70,7 @@ def model_report(
     if filled is not None and filled.model is model and model.scaling_.scale:
         at = filled.at
     grid = predict_grid(model, data, at)
-    subject = Subject(model, data, grid, found, coverage, diagnosis, source)
+    subject = Reported(model, data, grid, found, coverage, diagnosis, source)
     page = render(contents(subject, title))
     write_text(target, page)
     return Path(path)

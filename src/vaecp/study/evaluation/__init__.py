@@ -8,11 +8,12 @@ from pathlib import Path
 from vaecp.runtime.files import write_figure, write_text
 from vaecp.study.evaluation.ablation import ablation_page
 from vaecp.study.evaluation.figures import reliability_figure
-from vaecp.study.evaluation.methods import ABLATION, METHODS, Settings, settings
+from vaecp.study.evaluation.methods import ABLATION, METHODS, settings
 from vaecp.study.evaluation.page import page
 from vaecp.study.evaluation.tables import METHOD
 from vaecp.study.evaluation.tensors import SUBJECTS, Task, tasks
 from vaecp.study.experiments import Results, Run, carry_out, settings_of
+from vaecp.study.experiments.protocol import Settings
 from vaecp.study.experiments.results import frame_of
 from vaecp.study.rivals import find
 
