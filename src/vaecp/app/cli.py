@@ -187,7 +187,7 @@ def complete(
     model = devices.given_to(_model(method, rank, seed, values, reading))
     code = reading.code(source, text)
     targets = Targets(source, output, save, page, cells, layout, coverage, check, code)
-    completing.complete(reading.open(source, text), model, targets, printing)
+    completing.fill_and_write(reading.open(source, text), model, targets, printing)
 
 
 FIT = """Examples:
@@ -234,7 +234,9 @@ def fit(
         else:
             entries = reading.open(source, text, add_rows=True).observations
         with machines.checkpoints(model, entries):
-            completing.fit(entries, model, Targets(source, model=output), machines.said(printing))
+            completing.fit_and_write(
+                entries, model, Targets(source, model=output), machines.said(printing)
+            )
 
 
 @app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")

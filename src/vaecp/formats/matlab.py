@@ -20,7 +20,7 @@ from vaecp.formats.axes import as_texts, is_numeric
 from vaecp.formats.common import (
     Filled,
     Request,
-    choose,
+    choose_array,
     dense,
     described,
     is_reserved,
@@ -83,11 +83,13 @@ def _chosen(
     if request.variable is not None:
         inside = [name for name in known if name.startswith(f"{request.variable}.")]
         if request.variable not in known and inside:
-            return choose(path, _most(known, inside), list(known), replace(request, variable=None))
-        return choose(path, [], [*found, *known], request)
+            return choose_array(
+                path, _most(known, inside), list(known), replace(request, variable=None)
+            )
+        return choose_array(path, [], [*found, *known], request)
     # MATLAB has no vectors: 1 x n is one, unless there is nothing else to read.
     vectors = [name for name, value in found.items() if is_numeric(value) and not is_reserved(name)]
-    return choose(path, most_modes(known) or vectors, list(found), request)
+    return choose_array(path, most_modes(known) or vectors, list(found), request)
 
 
 def _most(known: dict[str, NamedArray], names: list[str]) -> list[str]:

@@ -60,7 +60,9 @@ class Targets:
     code: str | None = None
 
 
-def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing) -> None:
+def fill_and_write(
+    opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing
+) -> None:
     """Fit, fill, write, and say what came out."""
     from vaecp.formats import check_holds, write_completion
 
@@ -148,7 +150,7 @@ def scanned(
         return reading.scan(source, text, cache)
 
 
-def fit(
+def fit_and_write(
     observations: Observations | StoredEntries,
     model: TensorEstimator,
     targets: Targets,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.options import Making, Printing, listed, resumable
+from vaecp.app.commands.options import Making, Printing, names_in, resumable
 from vaecp.app.commands.printing import print_written
 
 EXAMPLES = """Examples:
@@ -75,8 +75,8 @@ def evaluate(
         with resumable(output):
             written = evaluation.evaluate(
                 output,
-                only=listed(only),
-                gaps=listed(gaps),
+                only=names_in(only),
+                gaps=names_in(gaps),
                 n_splits=splits,
                 seed=making.seed,
                 ablation=ablation,

@@ -195,7 +195,7 @@ class Making(Running):
     ] = None
 
     def options(self, show: bool) -> dict[str, Any]:
-        return super().options(show) | {"methods": listed(self.methods), "pages": self.pages}
+        return super().options(show) | {"methods": names_in(self.methods), "pages": self.pages}
 
 
 def numbers(option: str, text: str) -> tuple[int, ...]:
@@ -214,7 +214,7 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def listed(text: str | None) -> list[str]:
+def names_in(text: str | None) -> list[str]:
     """Return the names of a list with commas; none without a list."""
     return [name.strip() for name in text.split(",")] if text else []
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.options import Making, Printing, Quick, listed, resumable
+from vaecp.app.commands.options import Making, Printing, Quick, names_in, resumable
 from vaecp.app.commands.printing import print_written
 
 EXAMPLES = """Examples:
@@ -77,7 +77,7 @@ def reproduce(
             written = reproduction.reproduce(
                 output,
                 study,
-                only=listed(only),
+                only=names_in(only),
                 parts=_parts(parts),
                 command=command,
                 **making.options(printing.for_people),
@@ -88,7 +88,7 @@ def reproduce(
 def _parts(text: str | None) -> tuple[str, ...]:
     from vaecp.study.reproduction import PARTS
 
-    wanted = listed(text)
+    wanted = names_in(text)
     unknown = [part for part in wanted if part not in PARTS]
     if unknown:
         raise typer.BadParameter(f"--parts has {unknown[0]!r}: use {', '.join(PARTS)}.")
