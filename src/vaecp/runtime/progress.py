@@ -88,29 +88,22 @@ def bar(title: str, *, transient: bool = False, disable: bool = False) -> Iterat
     It is given what is done and what there is in all, in any unit, words for both, and text that
     stands under the bar on as many lines as it takes.
     """
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
     from rich.text import Text
 
-    class WithText(Progress):
+    class WithText(rich.Progress):
         def get_renderables(self):
             yield self.make_tasks_table(self.tasks)
             yield from (Text(task.fields["below"]) for task in self.tasks if task.fields["below"])
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[count]}"),
-        TextColumn("elapsed"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        "{task.description}",
+        rich.BarColumn(bar_width=20),
+        "{task.fields[count]} elapsed",
+        rich.TimeElapsedColumn(),
+        "left",
+        rich.TimeRemainingColumn(),
     )
     console = Console(stderr=True)
     with WithText(*columns, console=console, transient=transient, disable=disable) as progress:
