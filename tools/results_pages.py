@@ -16,7 +16,7 @@ from vaecp.study import evaluation, reproduction
 from vaecp.study.evaluation.page import headline_table
 from vaecp.study.evaluation.tables import at_best
 from vaecp.study.experiments import BEST, Results, markdown, medians
-from vaecp.study.experiments.results import frame_of, of_one_version
+from vaecp.study.experiments.results import frame_of
 from vaecp.study.experiments.tables import code_in_words
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ EVIDENCE, PAGES, README = ROOT / "evidence", ROOT / "docs" / "results", ROOT / "
 
 def runs_of(name: str):
     """Return the runs of one folder, of one version."""
-    return frame_of(of_one_version(Results.read(EVIDENCE / name / "results.jsonl").records))
+    return frame_of(Results.read(EVIDENCE / name / "results.jsonl").of_one_version())
 
 
 def readme_tables() -> dict[str, str]:
@@ -56,9 +56,9 @@ def write_pages() -> None:
             flag = " --ablation" if name == "ablation" else ""
             command = f"vaecp evaluate{flag} -o evidence/{name}"
             evaluation.publish(EVIDENCE / name, Results.read(path), command, PAGES / name)
-    records = Results.read(EVIDENCE / "paper" / "results.jsonl").records
+    results = Results.read(EVIDENCE / "paper" / "results.jsonl")
     command = "vaecp reproduce -o evidence/paper"
-    reproduction.publish(PAGES / "paper", records, reproduction.FULL, command)
+    reproduction.publish(PAGES / "paper", results, reproduction.FULL, command)
 
 
 def main(arguments: list[str]) -> int:

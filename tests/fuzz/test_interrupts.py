@@ -96,7 +96,7 @@ def test_compare_stops_with_all_its_processes(source, tmp_path, seconds):
     check(*interrupted(command, tmp_path, seconds), tmp_path, {"out"})
     kept = {path.name for path in (tmp_path / "out").glob("*")}
     whole = {"table.md", "rmse.png"}  # it may have come to its end
-    assert kept <= {"results.jsonl", "results.parquet", ".results.lock"} | whole
+    assert kept <= {"results.jsonl", "code.jsonl", "results.parquet", ".results.lock"} | whole
 
 
 def test_a_polite_kill_ends_a_command_in_the_same_way(source, tmp_path):

@@ -27,7 +27,7 @@ def brief(monkeypatch):
     shorten(monkeypatch.setattr)
     monkeypatch.setenv("VAECP_DATA_URL", "http://127.0.0.1:9")  # tests download nothing
     monkeypatch.setattr(registry, "_METHODS", dict(registry.methods()))
-    monkeypatch.setattr(options, "n_jobs", lambda jobs: 1)
+    monkeypatch.setattr(options, "n_cores", lambda: 1)
 
 
 def test_there_are_pages_with_blocks():

@@ -333,6 +333,24 @@ def test_data_of_other_labels_are_refused(model, tmp_path):
         model_report(model, tmp_path / "r.html", np.eye(3))
 
 
+def test_a_completion_is_not_predicted_again(model, data, tmp_path, monkeypatch):
+    result = vaecp.outcomes.completion.fill(model, data)
+    predict, asked = type(model).predict_at, []
+
+    def counting(self, indices):
+        asked.append(len(indices))
+        return predict(self, indices)
+
+    monkeypatch.setattr(type(model), "predict_at", counting)
+    written = [
+        model_report(model, tmp_path / f"{n}.html", given, check=False)
+        for n, given in enumerate((result, data))
+    ]
+    assert asked == [data.n_cells]  # by the page of the data alone
+    first, second = (figures_of(path.read_text())["grid"] for path in written)
+    assert first == second
+
+
 # ---- notable entries -------------------------------------------------------------------
 
 
@@ -342,7 +360,7 @@ def test_a_typing_error_is_the_most_surprising_entry(data):
     values[slip] *= 3
     wrong = data.with_values(values)
     fitted = vaecp.FBCP(rank=2, n_starts=1, max_iter=50, random_state=0).fit_tensor(data)
-    found = most_surprising(fitted, wrong, grids.predict_grid(fitted, wrong))
+    found = most_surprising(wrong, grids.predict_grid(fitted, wrong))
     np.testing.assert_array_equal(found.indices[0], data.indices[slip])
     assert found.values[0] == values[slip]
 

@@ -31,6 +31,7 @@ from vaecp.app.commands.machines import Devices, Machines
 from vaecp.app.commands.options import (
     Coverage,
     Output,
+    Page,
     Printing,
     Seed,
     Source,
@@ -177,9 +178,7 @@ def complete(
         typer.Option(help="Write the rows and columns of the input, or one row per entry."),
     ] = Layout.input,
     save: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
-    page: Annotated[
-        Path | None, typer.Option("--report", help="Also write a report about the fit (.html).")
-    ] = None,
+    page: Page = None,
     check: report.Check = True,
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
@@ -188,7 +187,7 @@ def complete(
     model = devices.given_to(_model(method, rank, seed, values, reading))
     code = reading.code(source, text)
     targets = Targets(source, output, save, page, cells, layout, coverage, check, code)
-    completing.complete(reading.open(source, text), model, targets, printing)
+    completing.fill_and_write(reading.open(source, text), model, targets, printing)
 
 
 FIT = """Examples:
@@ -235,7 +234,9 @@ def fit(
         else:
             entries = reading.open(source, text, add_rows=True).observations
         with machines.checkpoints(model, entries):
-            completing.fit(entries, model, Targets(source, model=output), machines.said(printing))
+            completing.fit_and_write(
+                entries, model, Targets(source, model=output), machines.said(printing)
+            )
 
 
 @app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")

@@ -79,7 +79,7 @@ def _unseen_note(unseen: np.ndarray, model: TensorEstimator, frame: pd.DataFrame
     )
 
 
-class Entries(NamedTuple):
+class FurtherEntries(NamedTuple):
     """Labels and values of further entries, and what was decided when they were read."""
 
     labels: Any
@@ -87,7 +87,7 @@ class Entries(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def entries_of(model: TensorEstimator, path: Path, options: dict[str, Any]) -> Entries:
+def entries_of(model: TensorEstimator, path: Path, options: dict[str, Any]) -> FurtherEntries:
     """Read further entries, their labels in the types that the model learned.
 
     The values are in the column of the name that they had when the model was fitted, else in the
@@ -104,7 +104,7 @@ def entries_of(model: TensorEstimator, path: Path, options: dict[str, Any]) -> E
             keys[name] = [str(label) for label in keys[name]]
     named = hasattr(model, "feature_names_in_")
     labels = keys if named else keys.to_numpy(dtype=object)
-    return Entries(labels, found.values, _notes_of(found, path))
+    return FurtherEntries(labels, found.values, _notes_of(found, path))
 
 
 def _notes_of(found: Observations, path: Path) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +12,8 @@ from urllib.parse import quote
 import platformdirs
 
 from vaecp.datasets.catalogue import CATALOGUE, DataFile
-from vaecp.errors import DatasetError, MissingExtraError
+from vaecp.errors import DatasetError
+from vaecp.runtime.extras import require
 from vaecp.runtime.progress import is_watched, report
 
 PUBLIC_COPY = "https://raw.githubusercontent.com"
@@ -57,17 +57,6 @@ def address_of(file: DataFile) -> str:
     return f"{base.rstrip('/')}/{quote(file.address)}"
 
 
-def required(module: str, dataset: str) -> ModuleType:
-    """Import a package that only some datasets need."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"dataset {dataset!r} needs the package {module!r}, which is not installed: run "
-            "pip install 'vaecp[datasets]'."
-        ) from error
-
-
 def _checked(dataset: str, path: Path, file: DataFile) -> Path:
     found = _sha256(path)
     if found != file.sha256:
@@ -86,8 +75,8 @@ def _sha256(path: Path) -> str:
 def _download(dataset: str, file: DataFile) -> Path:
     """Download into the cache; the file appears there whole and checked, or not at all."""
     address = address_of(file)
-    pooch = required("pooch", dataset)
-    errors = required("requests", dataset).exceptions
+    pooch = require("pooch", "datasets", f"dataset {dataset!r}")
+    errors = require("requests", "datasets", f"dataset {dataset!r}").exceptions
     try:
         # Made here, because pooch takes one that another process has just made for an error.
         (cache_folder() / file.name).parent.mkdir(parents=True, exist_ok=True)

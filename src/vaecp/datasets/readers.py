@@ -11,8 +11,9 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.datasets.catalogue import DatasetInfo
-from vaecp.datasets.files import locate, required
+from vaecp.datasets.files import locate
 from vaecp.errors import DatasetError
+from vaecp.runtime.extras import require
 
 FIRST_EXCITATION = 250
 PARTS = ("train", "test", "all")
@@ -47,7 +48,7 @@ def read_sugar_full(dataset: DatasetInfo) -> Observations:
     2 afternoon, 3 night).
     """
     path = _only_file(dataset)
-    content = required("rdata", dataset.name).read_rda(path)["Sugar"]
+    content = require("rdata", "datasets", f"dataset {dataset.name!r}").read_rda(path)["Sugar"]
     emission = np.asarray(content["EmAx"]).ravel()
     # The file lists its excitation axis upwards, but its spectra run downwards: the scattered
     # light of the first four lies at 343, 328, 308 and 294 nm, so they are 340, 325, 305, 290.

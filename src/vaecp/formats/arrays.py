@@ -24,7 +24,7 @@ from vaecp.formats.axes import axes_beside
 from vaecp.formats.common import (
     Filled,
     Request,
-    choose,
+    choose_array,
     damaged_means,
     dense,
     described,
@@ -140,7 +140,7 @@ def _read_npz(path: Path, request: Request) -> Observations:
         names = COORDINATES if request.variable is None and headers.keys() >= COORDINATES else None
         if names is None:
             tensors = [n for n, h in headers.items() if h.is_tensor and not is_reserved(n)]
-            names = {choose(path, tensors, list(headers), request)}
+            names = {choose_array(path, tensors, list(headers), request)}
         for name in names:
             if headers[name].dtype.hasobject:
                 raise _holds_objects(path, f"variable {name!r}")

@@ -153,7 +153,7 @@ def damaged_means(path: Path, kind: str) -> Iterator[None]:
         ) from error
 
 
-def choose(
+def choose_array(
     path: Path,
     candidates: Sequence[str],
     every: Sequence[str],

@@ -24,7 +24,7 @@ from vaecp.formats.text.decoding import (
     encoding_of,
     refuse_short_lines,
 )
-from vaecp.formats.text.sniffing import SEPARATORS, USUAL, Layout, layout_of_file
+from vaecp.formats.text.sniffing import SEPARATORS, USUAL, TextLayout, layout_of_file
 
 
 class DelimitedFile(TableFile):
@@ -67,7 +67,7 @@ class DelimitedFile(TableFile):
         frame.to_csv(path, sep=separator, index=False, lineterminator="\n", encoding=style.encoding)
 
 
-def _cells(path: Path, encoding: str, layout: Layout) -> pd.DataFrame:
+def _cells(path: Path, encoding: str, layout: TextLayout) -> pd.DataFrame:
     columns: list[Any] = list(range(len(layout.names)))
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)

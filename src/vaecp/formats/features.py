@@ -18,7 +18,7 @@ from vaecp.formats.text.labels import read_labels, tidied
 from vaecp.formats.text.numbers import gaps_among
 
 
-def described(
+def with_listed_features(
     observations: Observations,
     paths: Mapping[str, str | Path],
     *,

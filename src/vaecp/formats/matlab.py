@@ -20,7 +20,7 @@ from vaecp.formats.axes import as_texts, is_numeric
 from vaecp.formats.common import (
     Filled,
     Request,
-    choose,
+    choose_array,
     dense,
     described,
     is_reserved,
@@ -29,7 +29,7 @@ from vaecp.formats.common import (
     named_arrays,
     sizes_of,
 )
-from vaecp.formats.matlab_structs import Tensor, most_modes, tensors
+from vaecp.formats.matlab_structs import NamedArray, most_modes, tensors
 from vaecp.formats.matlab_variables import variables
 
 DIMX = "DimX"
@@ -58,7 +58,7 @@ def read(path: Path, request: Request) -> Observations:
                 f"{path}: variable {name!r} is {_kind_of(array)}, not a full array of numbers: save "
                 "it as one (cell2mat, full), or name another variable."
             )
-        tensor = Tensor(array, (None,) * array.ndim, (None,) * array.ndim)
+        tensor = NamedArray(array, (None,) * array.ndim, (None,) * array.ndim)
     stated = tensor.described()
     said = described(found, stated["labels"], request)
     stated |= {key: part for key, part in said.items() if part}
@@ -76,19 +76,23 @@ def _with_texts(found: dict[str, Any]) -> dict[str, Any]:
     return found | {name: np.array(texts) for name, texts in cells.items() if texts}
 
 
-def _chosen(path: Path, found: dict[str, Any], known: dict[str, Tensor], request: Request) -> str:
+def _chosen(
+    path: Path, found: dict[str, Any], known: dict[str, NamedArray], request: Request
+) -> str:
     """Return the name of the one tensor to read; one in a struct is called by both names."""
     if request.variable is not None:
         inside = [name for name in known if name.startswith(f"{request.variable}.")]
         if request.variable not in known and inside:
-            return choose(path, _most(known, inside), list(known), replace(request, variable=None))
-        return choose(path, [], [*found, *known], request)
+            return choose_array(
+                path, _most(known, inside), list(known), replace(request, variable=None)
+            )
+        return choose_array(path, [], [*found, *known], request)
     # MATLAB has no vectors: 1 x n is one, unless there is nothing else to read.
     vectors = [name for name, value in found.items() if is_numeric(value) and not is_reserved(name)]
-    return choose(path, most_modes(known) or vectors, list(found), request)
+    return choose_array(path, most_modes(known) or vectors, list(found), request)
 
 
-def _most(known: dict[str, Tensor], names: list[str]) -> list[str]:
+def _most(known: dict[str, NamedArray], names: list[str]) -> list[str]:
     return most_modes({name: known[name] for name in names})
 
 

@@ -25,7 +25,7 @@ DESCRIBING = ("axisscale", "label", "title", "include")
 
 
 @dataclass(frozen=True, eq=False)
-class Tensor:
+class NamedArray:
     """An array of numbers, and what is known of its modes.
 
     Attributes
@@ -65,7 +65,7 @@ class Tensor:
         return self.kept or (None,) * self.array.ndim
 
 
-def tensors(namespace: Mapping[str, Any], prefix: str = "") -> dict[str, Tensor]:
+def tensors(namespace: Mapping[str, Any], prefix: str = "") -> dict[str, NamedArray]:
     """Return every tensor of a namespace by name; `struct.field` for an array in a struct."""
     found = {}
     sizes = _sizes(namespace.get("DimX"))
@@ -80,13 +80,13 @@ def tensors(namespace: Mapping[str, Any], prefix: str = "") -> dict[str, Tensor]
             array = folded(value, sizes)
             axes = axes_beside(array.shape, {n: v for n, v in namespace.items() if n != name})
             value_name = "" if name.lower() in ("x", "data") else name
-            found[f"{prefix}{name}"] = Tensor(
+            found[f"{prefix}{name}"] = NamedArray(
                 array, axes.labels, axes.names, value_name=value_name, notes=axes.notes
             )
     return found
 
 
-def most_modes(found: Mapping[str, Tensor]) -> list[str]:
+def most_modes(found: Mapping[str, NamedArray]) -> list[str]:
     """Return the names of the tensors of the most modes; those inside of structs stand back."""
     most = max((tensor.array.ndim for tensor in found.values()), default=0)
     names = [name for name, tensor in found.items() if tensor.array.ndim == most]
@@ -114,7 +114,7 @@ def _sizes(value: Any) -> tuple[int, ...] | None:
 # ---- dataset objects -------------------------------------------------------------------
 
 
-def dataset_object(fields: Mapping[str, Any]) -> Tensor | None:
+def dataset_object(fields: Mapping[str, Any]) -> NamedArray | None:
     """Return the tensor of a PLS_Toolbox dataset object, or of a struct of that form."""
     data = fields.get("data")
     if not is_tensor(data) or not any(name in fields for name in DESCRIBING):
@@ -136,7 +136,9 @@ def dataset_object(fields: Mapping[str, Any]) -> Tensor | None:
         axes = (as_axis(each, size) for each in (reversed(choices) if mode == 0 else choices))
         labels.append(next((axis for axis in axes if axis is not None), None))
     kept = tuple(_included(include[mode], data.shape[mode]) for mode in modes)
-    return Tensor(data, tuple(labels), tuple(names), kept, single_text(fields.get("name")) or "")
+    return NamedArray(
+        data, tuple(labels), tuple(names), kept, single_text(fields.get("name")) or ""
+    )
 
 
 def _item(cells: Any, mode: int, column: int, n_modes: int) -> Any:

@@ -12,7 +12,7 @@ from vaecp.formats.common import (
     RESULTS,
     Filled,
     Request,
-    choose,
+    choose_array,
     damaged_means,
     dense,
     is_text,
@@ -99,7 +99,7 @@ def _chosen(dataset: Any, path: Path, request: Request) -> Any:
         for name, array in dataset.data_vars.items()
         if array.ndim >= 2 and array.dtype.kind in "iufb"
     ]
-    array = dataset[choose(path, tensors, [str(name) for name in dataset.variables], request)]
+    array = dataset[choose_array(path, tensors, [str(name) for name in dataset.variables], request)]
     chunks = array.encoding.get("chunksizes")
     refuse_vast_dataset(path, array.shape, chunks, array.dtype.itemsize)
     return array

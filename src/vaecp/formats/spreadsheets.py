@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from vaecp.errors import FormatError
-from vaecp.formats.common import Request, choose, damaged_means
+from vaecp.formats.common import Request, choose_array, damaged_means
 from vaecp.formats.raw import RawTable, Style, TableFile
 from vaecp.formats.tables import Table
 from vaecp.formats.text.sniffing import Row, layout_of_rows
@@ -43,7 +43,7 @@ class SpreadsheetFile(TableFile):
             _check_size(path)
             sheets = _sheets(path)
         filled = [name for name, rows in sheets.items() if rows]
-        rows = sheets[choose(path, filled, list(sheets), request, "sheets hold cells")]
+        rows = sheets[choose_array(path, filled, list(sheets), request, "sheets hold cells")]
         layout = layout_of_rows(
             rows, header=request.header, wide=request.wide is not None, separator=","
         )

@@ -14,6 +14,8 @@ from typing import Any
 Watcher = Callable[[int, int, str], None]
 """Takes how many steps are done, how many there are at most, and what they are called."""
 
+Move = Callable[..., None]
+
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -75,19 +77,48 @@ def progress_bar(title: str, shown: bool = True) -> Iterator[Watcher | None]:
     if not shown or is_watched():
         yield report if shown else None
         return
+    with bar(title) as move:
+        yield lambda done, total, unit: move(done, max(done, total), f"{done}/{total} {unit}")
+
+
+@contextmanager
+def bar(title: str, *, transient: bool = False, disable: bool = False) -> Iterator[Move]:
+    """Draw the one bar of this package on standard error, and yield what moves it.
+
+    It is given what is done and what there is in all, in any unit, words for both, and text that
+    stands under the bar on as many lines as it takes.
+    """
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class WithText(rich.Progress):
+        def get_renderables(self):
+            yield self.make_tasks_table(self.tasks)
+            yield from (Text(task.fields["below"]) for task in self.tasks if task.fields["below"])
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total} {task.fields[unit]}, left"),
-        TimeRemainingColumn(),
+        "{task.description}",
+        rich.BarColumn(bar_width=20),
+        "{task.fields[count]} elapsed",
+        rich.TimeElapsedColumn(),
+        "left",
+        rich.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(title, total=1, unit="")
+    console = Console(stderr=True)
+    with WithText(*columns, console=console, transient=transient, disable=disable) as progress:
+        task = progress.add_task(title, total=None, count="", below="")
 
-        def update(done: int, total: int, unit: str) -> None:
-            progress.update(task, completed=done, total=max(done, total), unit=unit)
+        def move(done: float, total: float, count: str, below: str = "") -> None:
+            if done < progress.tasks[0].completed:  # a new loop has a speed of its own
+                progress.reset(task)
+            progress.update(task, completed=done, total=total, count=count, below=below)
 
-        yield update
+        yield move
+
+
+def is_for_eyes() -> bool:
+    """Whether standard error is a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=True).is_terminal

@@ -8,7 +8,6 @@ import pytest
 
 from vaecp.errors import FormatError
 from vaecp.study.experiments import Protocol, Results, compare, execution, fold_runs
-from vaecp.study.experiments.results import of_one_version
 
 PROTOCOL = Protocol(repeats=3, folds=2)
 
@@ -72,7 +71,7 @@ def test_records_are_appended_and_the_last_of_a_run_counts(shifted, case_of, ten
     results.add([second, first | {"rmse": 0.5}])
     assert results.path.read_bytes().startswith(before)
     back = Results.read(results.path)
-    assert back.records[0]["rmse"] == 0.5
+    assert back.records[-1]["rmse"] == 0.5  # the newest stands last
     assert len(back) == 2
     assert back.folder is None
 
@@ -85,10 +84,35 @@ def test_records_of_earlier_versions_are_read(tmp_path):
     assert np.isnan(row["trimmed_rmse"])
 
 
-def test_a_table_has_the_runs_of_the_last_version_alone():
-    made = [("old", "a"), ("new", "b"), ("old", "a"), ("new", "c"), ("new", "c")]
-    records = [{"code": code, "commit": commit} for code, commit in made]
-    assert of_one_version(records) == [records[1], *records[3:]]
-    assert of_one_version([]) == []
-    earlier = [{"code": code, "commit": ""} for code in ("x", "y")]
-    assert of_one_version(earlier) == earlier
+def record_of(key, method, code, commit):
+    record = {"key": key, "work": key, "settings": {}, "method": method}
+    return record | {"code": code, "commit": commit}
+
+
+def keys_of(results):
+    return [record["key"] for record in results.of_one_version()]
+
+
+def test_a_table_has_the_runs_of_the_last_ones_version_whatever_their_commit(tmp_path, monkeypatch):
+    def at(commit, codes, *records):
+        monkeypatch.setattr("vaecp.study.experiments.results.commit", lambda: commit)
+        monkeypatch.setattr("vaecp.study.experiments.results.codes", lambda: codes)
+        Results(tmp_path).add([record_of(*record, commit) for record in records])
+
+    at("a", {"A": "1", "B": "1"}, ("k", "A", "1"), ("l", "B", "1"))
+    at("b", {"A": "2", "B": "1"}, ("m", "A", "2"))
+    assert keys_of(Results(tmp_path)) == ["l", "m"]  # the code of B is as it was
+    at("a", {"A": "1", "B": "1"}, ("k", "A", "1"))
+    assert keys_of(Results.read(tmp_path / "results.jsonl")) == ["l", "k"]
+    assert len((tmp_path / "code.jsonl").read_text().splitlines()) == 2
+    (tmp_path / "code.jsonl").unlink()
+    assert keys_of(Results(tmp_path)) == ["l", "k"]  # of the same commit
+    at("b", {"A": "2", "B": "3"}, ("n", "B", "3"))
+    assert keys_of(Results(tmp_path)) == ["m", "n"]
+
+
+def test_runs_that_name_no_commit_are_not_told_apart():
+    results = Results()
+    assert results.of_one_version() == []
+    results.add([record_of(code, "A", code, "") for code in ("x", "y")])
+    assert keys_of(results) == ["x", "y"]

@@ -123,11 +123,11 @@ def test_runs_of_other_code_are_made_again(shifted, case_of, tensor, tmp_path, m
     case = case_of(tensor, ranks=[2])
     compare([case], PROTOCOL, Results(tmp_path))
     for module in (runner, experiments.results, experiments.execution):
-        monkeypatch.setattr(module, "code", lambda: "other")
+        monkeypatch.setattr(module, "code", lambda method: f"other {method}")
     results = Results(tmp_path)
     compare([case], PROTOCOL, results)
     assert len(shifted.fits) == 6
-    assert {record["code"] for record in results.records} == {"other"}
+    assert {record["code"] for record in results.records} == {"other Shifted"}
     assert len(results) == 3
     assert len(results.path.read_text().splitlines()) == 6
 

@@ -21,14 +21,14 @@ from vaecp.app.commands.measuring import (
 )
 from vaecp.app.commands.options import (
     EFFORT,
-    Effort,
     Printing,
     Source,
+    Trials,
     Values,
     likelihood_of,
     resumable,
 )
-from vaecp.app.commands.printing import is_missing, print_notes, text_of
+from vaecp.app.commands.printing import print_notes
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.models import registry
 from vaecp.runtime.files import write_figure, write_text
@@ -49,8 +49,8 @@ SHOWN = (
     "coverage_90",
     "seconds",
 )
-PRINTED = tuple(name for name in SHOWN if not name.endswith("quartile"))
-"""What fits on a narrow terminal."""
+QUARTILES = ["lower_quartile", "upper_quartile"]
+"""Are in the file, but not printed: a terminal is narrow."""
 COMPARE = """Examples:
 
 $ vaecp compare spectra.csv --quick
@@ -91,7 +91,7 @@ def compare(
     source: Source,
     reading: Reading,
     text: Text,
-    effort: Effort,
+    trials: Trials,
     printing: Printing,
     methods: Methods = None,
     repeats: Repeats = None,
@@ -108,51 +108,50 @@ def compare(
     from vaecp.study import experiments
 
     require("matplotlib", "plots", "the box plot")
-    quick = effort.quick
-    tried = ranks_of(effort, QUICK_RANKS if quick else RANKS)
-    own = effort.ranks is None
+    tried = ranks_of(trials, QUICK_RANKS if trials.quick else RANKS)
+    own = trials.ranks is None
     candidates = experiments.candidates(_names(methods), tried, settings_for(values), own_rank=own)
     observations = read_entries(source, reading, text, printing)
     notes = _real_numbers(observations, values, candidates)
     print_notes(notes, printing)
     case = experiments.Case(source.name, observations, candidates)
-    folder = effort.output or Path(f"{source.stem}-compare")
-    protocol = experiments.Protocol(
-        repeats=repeats or (3 if quick else 10),
-        folds=effort.n_folds,
-        gaps=_pattern(gaps, case.observations),
-        seed=effort.seed,
-    )
-    frame = _repeats(case, protocol, folder, effort, printing)
-    failed, table = told_failures(frame, printing), experiments.summarise(frame)
-    verdict = experiments.winner(frame)
+    folder = trials.output or Path(f"{source.stem}-compare")
+    n_repeats = repeats or (3 if trials.quick else 10)
+    protocol = trials.protocol(repeats=n_repeats, gaps=_pattern(gaps, observations))
+    frame = _repeats(case, protocol, folder, trials, printing)
+    failed, verdict = told_failures(frame, printing), experiments.winner(frame)
     if verdict is None:
         raise nothing_measured(folder)
-    title = _title(source, protocol.repeats, quick)
-    of_classes = [name for name in ("auc", "brier") if table[name].notna().any()]
-    shown = table[[*SHOWN, *of_classes]]
-    write_text(folder / "table.md", experiments.markdown(shown))
-    write_figure(folder / "rmse.png", _boxes(frame, title).figure)
+    title = _title(source, n_repeats, trials.quick)
+    shown = _written(frame, folder, title)
+    best, options = verdict.method, reading.words(text)
     account = {
         "input": source,
         "table": shown.to_dict("records"),
-        "best": verdict.method,
+        "best": best,
         "certainty": _certainty(verdict),
-        "command": command_for(
-            source, verdict.method, table["rank"].iloc[0], reading.words(text), values
-        ),
+        "command": command_for(source, best, shown["rank"].iloc[0], options, values),
         "notes": [*observations.notes, *notes],
         "failures": failed,
         "written": [folder / name for name in ("table.md", "rmse.png", "results.jsonl")],
     }
-    columns = [*PRINTED, *of_classes]
-    printed = shown[columns].itertuples(index=False)
-    rows = [["auto" if is_missing(cell) else text_of(cell) for cell in row] for row in printed]
-    headline = f"Best: {verdict.method} ({account['certainty']})."
-    tell(account, [name.replace("_", " ") for name in columns], rows, title, headline, printing)
+    printed = shown.drop(columns=QUARTILES)
+    tell(account, printed, title, f"Best: {best} ({account['certainty']}).", printing)
 
 
-def _repeats(case: Any, protocol: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
+def _written(frame: Any, folder: Path, title: str) -> Any:
+    """Write table and picture, and return the table."""
+    from vaecp.study import experiments
+
+    table = experiments.summarise(frame)
+    of_classes = [name for name in ("auc", "brier") if table[name].notna().any()]
+    shown = table[[*SHOWN, *of_classes]]
+    write_text(folder / "table.md", experiments.markdown(shown))
+    write_figure(folder / "rmse.png", _boxes(frame, title).figure)
+    return shown
+
+
+def _repeats(case: Any, protocol: Any, folder: Path, trials: Trials, printing: Printing) -> Any:
     """Make the folds and the repeats of every method, and return their rows."""
     from vaecp.study import experiments
 
@@ -162,9 +161,7 @@ def _repeats(case: Any, protocol: Any, folder: Path, effort: Effort, printing: P
             [case],
             protocol,
             results,
-            jobs=effort.n_jobs,
-            show=printing.for_people,
-            retry_failed=effort.retry_failed,
+            **trials.options(printing.for_people),
         )
     return results.frame(made.runs)
 

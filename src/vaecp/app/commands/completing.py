@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vaecp.data.stored import StoredEntries
     from vaecp.formats import Opened
     from vaecp.models.base import TensorEstimator
+    from vaecp.outcomes.completion import Completion, ListedCompletion
 
 MOST_CELLS = 1_000_000
 """Up to here every entry of the tensor is filled by default, listed or not."""
@@ -59,7 +60,9 @@ class Targets:
     code: str | None = None
 
 
-def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing) -> None:
+def fill_and_write(
+    opened: Opened, model: TensorEstimator, targets: Targets, printing: Printing
+) -> None:
     """Fit, fill, write, and say what came out."""
     from vaecp.formats import check_holds, write_completion
 
@@ -79,7 +82,7 @@ def complete(opened: Opened, model: TensorEstimator, targets: Targets, printing:
             fitted = _fitted(model, observations, targets)
             result, values = _filled(fitted, opened, cells, targets.coverage)
             write_completion(result, output, listing, cells.value)
-        _write_report(fitted, opened, targets, printing)
+        _write_report(result, targets, printing)
     account = _account(result, values, fitted)
     hints = _hints(result, values)
     print_notes(hints, printing)
@@ -147,7 +150,7 @@ def scanned(
         return reading.scan(source, text, cache)
 
 
-def fit(
+def fit_and_write(
     observations: Observations | StoredEntries,
     model: TensorEstimator,
     targets: Targets,
@@ -253,7 +256,7 @@ def _filled(
 
 
 def _write_report(
-    fitted: TensorEstimator, opened: Opened, targets: Targets, printing: Printing
+    result: Completion | ListedCompletion, targets: Targets, printing: Printing
 ) -> None:
     if targets.report is None:
         return
@@ -262,7 +265,7 @@ def _write_report(
     page, check = targets.report, targets.check
     with working(f"Checking for {page}" if check else f"Writing {page}", printing):
         settings = {"check": check, "coverage": targets.coverage, "source": targets.code}
-        model_report(fitted, page, opened.observations, **settings)
+        model_report(result.model, page, result, **settings)
 
 
 def _n_observed(observations: Any) -> int:

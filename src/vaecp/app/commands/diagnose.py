@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vaecp.app.commands.options import Folder, Printing, Seed, Source, numbers
+from vaecp.app.commands.options import Folder, Page, Printing, Seed, Source, numbers
 from vaecp.app.commands.printing import as_json, print_notes, print_rows, text_of, working
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.errors import FormatError
@@ -37,39 +38,71 @@ MERITS = (
 )
 
 
-def diagnose(
-    source: Source,
-    reading: Reading,
-    text: Text,
-    printing: Printing,
+Concentrations = Annotated[
+    Path | None,
+    typer.Option(help="Table of known concentrations: a row per sample, a column per analyte."),
+]
+
+
+@dataclass(frozen=True)
+class Parafac:
+    """Which numbers of components are tried, and how they are fitted."""
+
     ranks: Annotated[
         str,
         typer.Option(
             help="Numbers of components to try: a range such as 1-8, or a list such as 2,3,4."
         ),
-    ] = "1-8",
+    ] = "1-8"
     components: Annotated[
         int | None,
         typer.Option(
             min=1,
             help="Number of components to draw and calibrate with; the number found by default.",
         ),
-    ] = None,
+    ] = None
     non_negative: Annotated[
         bool, typer.Option("--non-negative", help="Allow no negative loadings (NCP).")
-    ] = False,
+    ] = False
     split: Annotated[
         str | None, typer.Option(help="Mode to split into halves: the samples by default.")
-    ] = None,
-    starts: Annotated[int, typer.Option(min=1, help="Starts per number of components.")] = 8,
-    concentrations: Annotated[
-        Path | None,
-        typer.Option(help="Table of known concentrations: a row per sample, a column per analyte."),
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--report", help="Also write a report about the fit (.html).")
-    ] = None,
-    seed: Seed = 0,
+    ] = None
+    starts: Annotated[int, typer.Option(min=1, help="Starts per number of components.")] = 8
+    seed: Seed = 0
+
+    def diagnosis(self, observations: Observations) -> Diagnosis:
+        """Try the numbers of components."""
+        from vaecp.models.cp.estimators import NCP
+        from vaecp.outcomes import diagnostics
+
+        tried = numbers("--ranks", self.ranks)
+        return diagnostics.diagnose(
+            observations,
+            tried if self.components is None else (*tried, self.components),
+            model=NCP(tol=1e-6, max_iter=2000) if self.non_negative else None,
+            n_starts=self.starts,
+            split=self.split,
+            random_state=self.seed,
+        )
+
+    def fitted(self, found: Diagnosis, observations: Observations) -> CPALS | NCP:
+        """Return the model with the number of components that is drawn."""
+        from vaecp.models.cp.estimators import CPALS, NCP
+
+        rank = self.components or found.rank or found.checks[0].rank
+        settings = {"tol": 1e-6, "max_iter": 2000, "n_starts": self.starts}
+        method = NCP if self.non_negative else CPALS
+        return method(rank, **settings, random_state=self.seed).fit_tensor(observations)
+
+
+def diagnose(
+    source: Source,
+    reading: Reading,
+    text: Text,
+    printing: Printing,
+    parafac: Parafac,
+    concentrations: Concentrations = None,
+    page: Page = None,
     output: Folder = None,
 ) -> None:
     """Say how many components PARAFAC should have for INPUT, and show why.
@@ -77,53 +110,28 @@ def diagnose(
     Core consistency, split halves, agreement of starts and explained variation for each number of
     components; then loadings, leverage and residuals of the number that is found.
     """
-    from vaecp.outcomes import diagnostics
     from vaecp.runtime.extras import require
 
     require("matplotlib", "plots", "the plots of a diagnosis")
-    tried = numbers("--ranks", ranks)
+    numbers("--ranks", parafac.ranks)  # a mistake in it costs no reading
     observations = reading.open(source, text).observations
     print_notes(observations.notes, printing)
-    code = reading.code(source, text)
     known = _known(concentrations, observations)
     folder = output or Path(f"{source.stem}-diagnose")
     _check_targets(folder, page, source)
     with working(f"Fitting {text_of(observations.shape)}", printing):
-        found = diagnostics.diagnose(
-            observations,
-            tried if components is None else (*tried, components),
-            model=_template(non_negative),
-            n_starts=starts,
-            split=split,
-            random_state=seed,
-        )
-        chosen = components or found.rank or found.checks[0].rank
-        model = _fitted(non_negative, chosen, starts, seed, observations)
+        found = parafac.diagnosis(observations)
+        model = parafac.fitted(found, observations)
     raw = reading.open_raw(source, text).observations if reading.cleans else None
     calibration = None if known is None else _calibrated(model, observations, known)
     written = _write(folder, found, model, raw, calibration)
     if page is not None:
         from vaecp.show.report import model_report
 
+        code = reading.code(source, text)
         model_report(model, page, observations, check=False, diagnosis=found, source=code)
         written.append(page)
-    _tell(source, found, chosen, calibration, written, printing)
-
-
-def _template(non_negative: bool) -> CPALS | NCP | None:
-    from vaecp.models.cp.estimators import NCP
-
-    return NCP(tol=1e-6, max_iter=2000) if non_negative else None
-
-
-def _fitted(
-    non_negative: bool, rank: int, starts: int, seed: int, observations: Observations
-) -> CPALS | NCP:
-    from vaecp.models.cp.estimators import CPALS, NCP
-
-    method = NCP if non_negative else CPALS
-    model = method(rank, tol=1e-6, max_iter=2000, n_starts=starts, random_state=seed)
-    return model.fit_tensor(observations)
+    _tell(source, found, model.rank, calibration, written, printing)
 
 
 def _known(path: Path | None, observations: Observations) -> Any:

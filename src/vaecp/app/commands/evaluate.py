@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.options import Making, Printing, listed, resumable
+from vaecp.app.commands.options import Making, Printing, names_in, resumable
 from vaecp.app.commands.printing import print_written
 
 EXAMPLES = """Examples:
@@ -22,35 +22,41 @@ $ vaecp evaluate --ablation --only amino,alog --splits 3
 $ vaecp evaluate -o evidence/gaps --tables-only --pages docs/results/gaps"""
 
 
+Only = Annotated[
+    str | None,
+    typer.Option(
+        help="Tensors, separated by commas, such as amino,alog; all by default.",
+        autocompletion=suggestions.evaluated,
+    ),
+]
+Gaps = Annotated[
+    str | None,
+    typer.Option(
+        help="Patterns of gaps, by the beginning of their names, separated by commas: scattered, "
+        "scattered-20, fibres, fibres:2, slabs, blocks, moved, published. All by default."
+    ),
+]
+Settings = Annotated[
+    int | None,
+    typer.Option(min=1, help="With how many of its settings a rival is tried at most: all."),
+]
+Ablation = Annotated[
+    bool,
+    typer.Option(
+        "--ablation",
+        help="Leave parts out of VAECP instead: on scattered-20 and published, or --gaps.",
+    ),
+]
+
+
 def evaluate(
     printing: Printing,
     making: Making,
-    only: Annotated[
-        str | None,
-        typer.Option(
-            help="Tensors, separated by commas, such as amino,alog; all by default.",
-            autocompletion=suggestions.evaluated,
-        ),
-    ] = None,
-    gaps: Annotated[
-        str | None,
-        typer.Option(
-            help="Patterns of gaps, by the beginning of their names, separated by commas: scattered, scattered-20, fibres, "
-            "fibres:2, slabs, blocks, moved, published. All by default."
-        ),
-    ] = None,
+    only: Only = None,
+    gaps: Gaps = None,
     splits: Annotated[int, typer.Option(min=1, help="How many splits per cell.")] = 5,
-    settings: Annotated[
-        int | None,
-        typer.Option(min=1, help="With how many of its settings a rival is tried at most: all."),
-    ] = None,
-    ablation: Annotated[
-        bool,
-        typer.Option(
-            "--ablation",
-            help="Leave parts out of VAECP instead: on scattered-20 and published, or --gaps.",
-        ),
-    ] = False,
+    settings: Settings = None,
+    ablation: Ablation = False,
 ) -> None:
     """Hide entries of real tensors in many ways, fill them with VAECP and other methods, and compare.
 
@@ -69,14 +75,13 @@ def evaluate(
         with resumable(output):
             written = evaluation.evaluate(
                 output,
-                only=listed(only),
-                gaps=listed(gaps),
+                only=names_in(only),
+                gaps=names_in(gaps),
                 n_splits=splits,
                 seed=making.seed,
                 ablation=ablation,
                 most_settings=settings,
                 command=command,
-                pages=making.pages,
                 **making.options(printing.for_people),
             )
     print_written({"output": output, "written": written}, printing)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vaecp.app.commands.options import Effort, Printing, likelihood_of, numbers
-from vaecp.app.commands.printing import as_json, print_notes, print_rows
+from vaecp.app.commands.options import Printing, Trials, likelihood_of, numbers
+from vaecp.app.commands.printing import as_json, is_missing, print_notes, print_rows, text_of
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.errors import FormatError
 from vaecp.models import registry
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from vaecp.data.observations import Observations
 
 QUICK_RANKS = (3, 10)
@@ -42,9 +44,9 @@ def read_entries(source: Path, reading: Reading, text: Text, printing: Printing)
     return observations
 
 
-def ranks_of(effort: Effort, default: tuple[int, ...]) -> tuple[int, ...]:
+def ranks_of(trials: Trials, default: tuple[int, ...]) -> tuple[int, ...]:
     """Return the ranks that were asked for."""
-    return numbers("--ranks", effort.ranks) if effort.ranks else default
+    return numbers("--ranks", trials.ranks) if trials.ranks else default
 
 
 def told_failures(frame: Any, printing: Printing) -> list[str]:
@@ -85,17 +87,14 @@ def command_for(source: Path, method: str, rank: Any, options: list[str], values
 
 
 def tell(
-    account: dict[str, Any],
-    columns: list[str],
-    rows: list[list[str]],
-    title: str,
-    headline: str,
-    printing: Printing,
+    account: dict[str, Any], table: DataFrame, title: str, headline: str, printing: Printing
 ) -> None:
     """Print the account to a machine, or the table, the best and what to do next to a person."""
     if printing.as_json:
         as_json(account)
     elif not printing.quiet:
-        print_rows(columns, rows, title)
+        cells = table.itertuples(index=False)
+        rows = [["auto" if is_missing(cell) else text_of(cell) for cell in row] for row in cells]
+        print_rows([name.replace("_", " ") for name in table.columns], rows, title)
         typer.echo(f"{headline} To fit it:\n\n  {account['command']}\n")
         typer.echo(f"Written: {', '.join(map(str, account['written']))}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,9 +19,11 @@ from vaecp.errors import FormatError, ObservationError
 from vaecp.runtime.interrupts import on_interrupt
 from vaecp.runtime.threads import n_cores
 
+if TYPE_CHECKING:
+    from vaecp.study.experiments import Protocol
+
 PRINTING = "Printing"
 EFFORT = "Effort"
-CLUSTER = "Address of a Dask scheduler, such as tcp://host:8786, whose workers make the runs."
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help=f"Table or array with gaps: {FORMATS}.")
@@ -33,6 +35,20 @@ Coverage = Annotated[
 Output = Annotated[Path, typer.Option("--output", "-o", help=f"File to write: {FORMATS}.")]
 TableOutput = Annotated[Path, typer.Option("--output", "-o", help=f"Table to write: {TABLES}.")]
 Folder = Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write into.")]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model that `fit` or `complete --save` wrote.")
+]
+Page = Annotated[
+    Path | None, typer.Option("--report", help="Also write a report about the fit (.html).")
+]
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick",
+        help="Fewer repeats, folds and ranks; fits are not shortened.",
+        rich_help_panel=EFFORT,
+    ),
+]
 Values = Annotated[
     str,
     typer.Option(
@@ -94,8 +110,37 @@ class Printing:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How much is run, where it is kept, and by how many processes."""
+class Running:
+    """How the runs of an experiment are made."""
+
+    seed: Seed = 0
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many processes: one per core by default.", rich_help_panel=EFFORT
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler, such as tcp://host:8786, whose workers make the runs.",
+            rich_help_panel=EFFORT,
+        ),
+    ] = None
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="Repeat runs that failed.", rich_help_panel=EFFORT),
+    ] = False
+
+    def options(self, show: bool) -> dict[str, Any]:
+        """Return what the functions that make runs take."""
+        jobs = self.cluster or (n_cores() if self.jobs is None else self.jobs)
+        return {"jobs": jobs, "show": show, "retry_failed": self.retry_failed}
+
+
+@dataclass(frozen=True)
+class Trials(Running):
+    """How much is run on a person's own file, and where it is kept."""
 
     folds: Annotated[
         int | None,
@@ -112,40 +157,20 @@ class Effort:
             rich_help_panel=EFFORT,
         ),
     ] = None
-    seed: Seed = 0
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="How many processes: one per core by default.", rich_help_panel=EFFORT
-        ),
-    ] = None
-    cluster: Annotated[str | None, typer.Option(help=CLUSTER, rich_help_panel=EFFORT)] = None
     output: Folder = None
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Fewer repeats, folds and ranks; fits are not shortened.",
-            rich_help_panel=EFFORT,
-        ),
-    ] = False
-    retry_failed: Annotated[
-        bool,
-        typer.Option("--retry-failed", help="Repeat runs that failed.", rich_help_panel=EFFORT),
-    ] = False
+    quick: Quick = False
 
-    @property
-    def n_folds(self) -> int:
-        return self.folds or (2 if self.quick else 5)
+    def protocol(self, **more: Any) -> Protocol:
+        """Return how runs are laid out."""
+        from vaecp.study.experiments import Protocol
 
-    @property
-    def n_jobs(self) -> int | str:
-        return self.cluster or n_jobs(self.jobs)
+        folds = self.folds or (2 if self.quick else 5)
+        return Protocol(folds=folds, seed=self.seed, **more)
 
 
 @dataclass(frozen=True)
-class Making:
-    """Which runs of an experiment are made, where they are kept, and by how many processes."""
+class Making(Running):
+    """Which runs of a study are made, and where they are kept."""
 
     methods: Annotated[
         str | None,
@@ -154,18 +179,10 @@ class Making:
             autocompletion=suggestions.methods,
         ),
     ] = None
-    seed: Seed = 0
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder to write into; finished runs in it are kept."),
     ] = None
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="How many processes: one per core by default.")
-    ] = None
-    cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
-    ] = False
     tables_only: Annotated[
         bool,
         typer.Option(
@@ -178,13 +195,7 @@ class Making:
     ] = None
 
     def options(self, show: bool) -> dict[str, Any]:
-        """Return what the functions that make runs take."""
-        return {
-            "methods": listed(self.methods),
-            "jobs": self.cluster or n_jobs(self.jobs),
-            "show": show,
-            "retry_failed": self.retry_failed,
-        }
+        return super().options(show) | {"methods": names_in(self.methods), "pages": self.pages}
 
 
 def numbers(option: str, text: str) -> tuple[int, ...]:
@@ -203,14 +214,9 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def listed(text: str | None) -> list[str]:
+def names_in(text: str | None) -> list[str]:
     """Return the names of a list with commas; none without a list."""
     return [name.strip() for name in text.split(",")] if text else []
-
-
-def n_jobs(jobs: int | None) -> int:
-    """Return the number of processes: one per core that may be used, unless told."""
-    return n_cores() if jobs is None else jobs
 
 
 @contextmanager

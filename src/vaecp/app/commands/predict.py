@@ -11,6 +11,7 @@ import typer
 
 from vaecp.app.commands.options import (
     Coverage,
+    ModelFile,
     Printing,
     TableOutput,
     check_coverage,
@@ -29,13 +30,9 @@ $ vaecp predict spectra.vaecp queries.csv -o answers.csv --given measured.csv
 
 $ vaecp predict spectra.vaecp folder-of-queries -o folder-of-answers --batch"""
 
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model that `fit` or `complete --save` wrote.")
-]
-
 
 def predict(
-    model: Model,
+    model: ModelFile,
     queries: Annotated[
         Path, typer.Argument(metavar="QUERIES", help="Table with a column of labels per mode.")
     ],
@@ -81,7 +78,8 @@ def predict(
         write_answers(table, found.columns, output)
     summary["with_unseen_labels"] = found.n_unseen
     notes = [*table.notes, *notes, *([found.note] if found.note else [])]
-    _tell(model, queries, summary, coverage, list(dict.fromkeys(notes)), printing)
+    asked_for = {"model": model, "queries": queries, "coverage": coverage}
+    _tell(asked_for, summary, list(dict.fromkeys(notes)), printing)
 
 
 @dataclass(frozen=True)
@@ -125,20 +123,15 @@ def _in_batches(
         answers.write()
     summary["predicted"] = answers.n_predicted
     summary["with_unseen_labels"] = answers.n_unseen
-    _tell(model, queries, summary, coverage, notes, printing)
+    _tell({"model": model, "queries": queries, "coverage": coverage}, summary, notes, printing)
 
 
 def _tell(
-    model: Path,
-    queries: Path,
-    summary: dict[str, Any],
-    coverage: float,
-    notes: Sequence[str],
-    printing: Printing,
+    asked: dict[str, Any], summary: dict[str, Any], notes: Sequence[str], printing: Printing
 ) -> None:
+    """Print what was asked and made to a machine, or what was made to a person."""
     if printing.as_json:
-        whole = {"model": model, "queries": queries, **summary}
-        as_json({**whole, "coverage": coverage, "notes": notes})
+        as_json({**asked, **summary, "notes": notes})
     elif not printing.quiet:
         print_notes(notes, printing)
         print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})
@@ -152,7 +145,7 @@ $ vaecp update sensors.vaecp today.csv -o newer.vaecp --forget 0.95"""
 
 
 def update(
-    model: Model,
+    model: ModelFile,
     more: Annotated[Path, typer.Argument(metavar="MORE", help="Table of further entries.")],
     text: Text,
     printing: Printing,
@@ -197,8 +190,4 @@ def update(
         "new_rows": sum(found.shape_) - sum(before),
         "size": found.shape_,
     }
-    if printing.as_json:
-        as_json({"model": model, "more": more, **summary, "forget": forget, "notes": entries.notes})
-    elif not printing.quiet:
-        print_notes(entries.notes, printing)
-        print_summary({name.replace("_", " "): text_of(item) for name, item in summary.items()})
+    _tell({"model": model, "more": more, "forget": forget}, summary, entries.notes, printing)

@@ -77,42 +77,16 @@ def print_notes(notes: Sequence[str], printing: Printing) -> None:
 @contextmanager
 def working(message: str, printing: Printing) -> Iterator[None]:
     """Show on standard error, and only to a person, what is done and how long it still takes."""
-    from rich.console import Console
+    from vaecp.runtime.progress import bar, is_for_eyes, watched
 
-    console = Console(stderr=True)
-    if not printing.for_people or not console.is_terminal:
+    if not printing.for_people or not is_for_eyes():
         yield
         return
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from vaecp.runtime.progress import watched
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[count]}"),
-        TextColumn("elapsed"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(message, total=None, count="")
-
-        def watcher(done: int, total: int, unit: str) -> None:
-            # A new loop starts from 0, and its speed is its own.
-            if done < progress.tasks[0].completed:
-                progress.reset(task)
-            progress.update(task, completed=done, total=total, count=f"{done}/{total} {unit}")
-
-        with watched(watcher):
-            yield
+    with (
+        bar(message, transient=True) as move,
+        watched(lambda done, total, unit: move(done, total, f"{done}/{total} {unit}")),
+    ):
+        yield
 
 
 @contextmanager

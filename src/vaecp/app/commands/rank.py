@@ -15,7 +15,7 @@ from vaecp.app.commands.measuring import (
     tell,
     told_failures,
 )
-from vaecp.app.commands.options import Effort, Printing, Source, Values, resumable
+from vaecp.app.commands.options import Printing, Source, Trials, Values, resumable
 from vaecp.app.commands.printing import kept_warnings, working
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.runtime.files import write_figure
@@ -32,7 +32,7 @@ def rank(
     source: Source,
     reading: Reading,
     text: Text,
-    effort: Effort,
+    trials: Trials,
     printing: Printing,
     values: Values = "auto",
 ) -> None:
@@ -44,21 +44,21 @@ def rank(
     from vaecp.study import experiments
 
     require("matplotlib", "plots", "the rank curve")
-    tried = ranks_of(effort, QUICK_RANKS if effort.quick else CURVE)
+    tried = ranks_of(trials, QUICK_RANKS if trials.quick else CURVE)
     candidates = experiments.candidates(["VAECP"], tried, settings_for(values))
     observations = read_entries(source, reading, text, printing)
     case = experiments.Case(source.name, observations, candidates)
-    folder = effort.output or Path(f"{source.stem}-rank")
+    folder = trials.output or Path(f"{source.stem}-rank")
     results = experiments.Results(folder)
-    frame = _curve(case, results, folder, effort, printing)
+    frame = _curve(case, results, folder, trials, printing)
     failed = told_failures(frame, printing)
     measured = frame[frame["rmse"].notna()]
     if measured.empty:
         raise nothing_measured(folder)
     curve = measured.groupby("rank")["rmse"].agg(["median", "min", "max"])
-    title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if effort.quick else "")
+    title = f"VAECP on {source.name}: cross-validated RMSE" + (" (quick)" if trials.quick else "")
     best = int(curve["median"].idxmin())
-    effective = _effective_rank(observations, values, effort, printing)
+    effective = _effective_rank(observations, values, trials, printing)
     write_figure(folder / "rank.png", _rank_curve(measured, title, effective).figure)
     account = {
         "input": source,
@@ -70,53 +70,48 @@ def rank(
         "failures": failed,
         "written": [folder / "rank.png", results.path],
     }
-    rows = [
-        [str(r), *(f"{cell:.4g}" for cell in row)]
-        for r, row in zip(curve.index, curve.to_numpy(), strict=True)
-    ]
-    columns = ["rank", "median", "lowest fold", "highest fold"]
-    count, low, high = effective.values()
+    printed = curve.reset_index().rename(columns={"min": "lowest fold", "max": "highest fold"})
+    tell(account, printed, title, _verdict(best, *effective.values()), printing)
+
+
+def _verdict(best: int, count: int, low: int, high: int) -> str:
     likely = f" ({low} to {high} are 90 % likely)" if low < high else ""
-    verdict = (
+    return (
         f"A fit that chooses by itself has {count} components above the noise{likely}. "
         f"The lowest error is at rank {best}."
     )
-    tell(account, columns, rows, title, verdict, printing)
 
 
 def _effective_rank(
-    observations: Any, values: str, effort: Effort, printing: Printing
+    observations: Any, values: str, trials: Trials, printing: Printing
 ) -> dict[str, int]:
     """Fit once, the rank left to the data, and count the components that rise above the noise."""
     from vaecp.models.vaecp.estimator import VAECP
 
     with kept_warnings(printing), working("Counting components", printing):
-        size = "quick" if effort.quick else "normal"
+        size = "quick" if trials.quick else "normal"
         settings = {
             **settings_for(values).get("VAECP", {}),
             "effort": size,
-            "random_state": effort.seed,
+            "random_state": trials.seed,
         }
         model = VAECP(**settings).fit_tensor(observations)
     low, high = model.effective_rank_range_
     return {"count": model.effective_rank_, "low": low, "high": high}
 
 
-def _curve(case: Any, results: Any, folder: Path, effort: Effort, printing: Printing) -> Any:
+def _curve(case: Any, results: Any, folder: Path, trials: Trials, printing: Printing) -> Any:
     """Make the folds of VAECP, and return their rows."""
     from vaecp.study import experiments
 
-    protocol = experiments.Protocol(folds=effort.n_folds, seed=effort.seed)
-    runs = experiments.fold_runs(case, protocol, always=True)
+    runs = experiments.fold_runs(case, trials.protocol(), always=True)
     with resumable(folder):
         experiments.carry_out(
             runs,
             [case.tensor],
             results,
-            jobs=effort.n_jobs,
             title="Folds",
-            show=printing.for_people,
-            retry_failed=effort.retry_failed,
+            **trials.options(printing.for_people),
         )
     return results.frame(runs)
 

@@ -195,9 +195,9 @@ class Reading:
         opened = self._open_entries(source, text)
         if not self.features:
             return opened
-        from vaecp.formats.features import described
+        from vaecp.formats.features import with_listed_features
 
-        found = described(opened.observations, self.tables, add_rows=add_rows)
+        found = with_listed_features(opened.observations, self.tables, add_rows=add_rows)
         return replace(opened, observations=found)
 
     @property
@@ -262,7 +262,7 @@ class Reading:
             bands, below = self.scatter or "", self.below_diagonal.value
             read = f"vaecp.data.eem.without_scatter({read}, {bands!r}, {below!r})"
         if self.features:
-            read = f"vaecp.formats.features.described({read}, {self.tables!r})"
+            read = f"vaecp.formats.features.with_listed_features({read}, {self.tables!r})"
         return read
 
     def _options(self, text: Text) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vaecp.app.commands.options import Coverage, Printing, check_coverage
+from vaecp.app.commands.options import Coverage, ModelFile, Printing, check_coverage
 from vaecp.app.commands.printing import as_json, kept_warnings, print_notes, print_summary, working
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.errors import FormatError
@@ -43,9 +43,7 @@ def check_page(path: Path, *others: Path | None) -> None:
 
 
 def report(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Model that `fit` or `complete --save` wrote.")
-    ],
+    model: ModelFile,
     reading: Reading,
     text: Text,
     printing: Printing,

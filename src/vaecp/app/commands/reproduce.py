@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.options import Making, Printing, listed, resumable
+from vaecp.app.commands.options import Making, Printing, Quick, names_in, resumable
 from vaecp.app.commands.printing import print_written
 
 EXAMPLES = """Examples:
@@ -23,30 +23,30 @@ $ vaecp reproduce --parts readings -o results
 $ vaecp reproduce -o evidence/paper --tables-only --pages docs/results/paper"""
 
 
+Only = Annotated[
+    str | None,
+    typer.Option(
+        help="Tensors, separated by commas, such as amino,fia; all by default.",
+        autocompletion=suggestions.studied,
+    ),
+]
+Repeats = Annotated[int | None, typer.Option(min=1, help="How many splits: 10, or 2 with --quick.")]
+Parts = Annotated[
+    str | None,
+    typer.Option(
+        help="Parts, separated by commas: comparison (of all methods), ranks (error of VAECP "
+        "against rank), readings (of the published recipe). All by default."
+    ),
+]
+
+
 def reproduce(
     printing: Printing,
     making: Making,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Fewer repeats, folds and ranks; fits are not shortened."),
-    ] = False,
-    only: Annotated[
-        str | None,
-        typer.Option(
-            help="Tensors, separated by commas, such as amino,fia; all by default.",
-            autocompletion=suggestions.studied,
-        ),
-    ] = None,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="How many splits: 10, or 2 with --quick.")
-    ] = None,
-    parts: Annotated[
-        str | None,
-        typer.Option(
-            help="Parts, separated by commas: comparison (of all methods), ranks (error of VAECP "
-            "against rank), readings (of the published recipe). All by default."
-        ),
-    ] = None,
+    quick: Quick = False,
+    only: Only = None,
+    repeats: Repeats = None,
+    parts: Parts = None,
 ) -> None:
     """Repeat the paper's experiments: figures, tables, and a page of results.
 
@@ -71,18 +71,16 @@ def reproduce(
     command = " ".join(["vaecp reproduce", *filter(None, given)])
     if making.tables_only:
         pages = making.pages or output
-        written = reproduction.publish(pages, Results(output).records, study, command)
+        written = reproduction.publish(pages, Results(output), study, command)
     else:
         with resumable(output):
-            options = making.options(printing.for_people)
             written = reproduction.reproduce(
                 output,
                 study,
-                only=listed(only),
+                only=names_in(only),
                 parts=_parts(parts),
                 command=command,
-                pages=making.pages,
-                **options,
+                **making.options(printing.for_people),
             )
     print_written({"command": command, "output": output, "written": written}, printing)
 
@@ -90,7 +88,7 @@ def reproduce(
 def _parts(text: str | None) -> tuple[str, ...]:
     from vaecp.study.reproduction import PARTS
 
-    wanted = listed(text)
+    wanted = names_in(text)
     unknown = [part for part in wanted if part not in PARTS]
     if unknown:
         raise typer.BadParameter(f"--parts has {unknown[0]!r}: use {', '.join(PARTS)}.")

@@ -31,7 +31,7 @@ MOST_COLUMNS = 6
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """How a text table is laid out.
 
     Attributes
@@ -58,7 +58,7 @@ class Row:
     cells: tuple[str, ...]
 
 
-def layout_of_file(path: Path, encoding: str, **known: Any) -> Layout:
+def layout_of_file(path: Path, encoding: str, **known: Any) -> TextLayout:
     """Tell the layout of a .csv or .tsv file; `known` are the options of `sniff`."""
     sample = first_text(path, encoding, SAMPLE)
     if len(sample) == SAMPLE:  # the last line may be cut
@@ -73,7 +73,7 @@ def sniff(
     separator: str | None = None,
     header: bool | None = None,
     wide: bool = False,
-) -> Layout:
+) -> TextLayout:
     """Tell the layout from the beginning of a file.
 
     Parameters
@@ -99,12 +99,12 @@ def sniff(
 
 def layout_of_rows(
     rows: Sequence[Row], *, separator: str, header: bool | None = None, wide: bool = False
-) -> Layout:
+) -> TextLayout:
     """Tell where the table begins among the rows of a file, and whether it has a header."""
     start = _first_row(rows)
     before, table = rows[:start], rows[start:]
     if not table:
-        return Layout(separator, 0, ())
+        return TextLayout(separator, 0, ())
     notes = []
     found = has_header(table, wide) if header is None else header
     names = _fitting(table) if found else _numbered(len(table[0].cells), wide)
@@ -122,7 +122,7 @@ def layout_of_rows(
         text = separator.join(skipped[0].cells).strip()
         number = "1 line" if len(skipped) == 1 else f"{len(skipped)} lines"
         notes.append(f"Skipped {number} before the table ({_short(text)}).")
-    return Layout(separator, table[0].line - 1 + found, names, found, tuple(notes))
+    return TextLayout(separator, table[0].line - 1 + found, names, found, tuple(notes))
 
 
 def separator_of(sample: str, usual: str) -> str:
@@ -285,5 +285,5 @@ def _commas_are_decimal(sample: str) -> bool:
     )
 
 
-def _short(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[:most].rstrip()} ..."
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60].rstrip()} ..."

@@ -238,10 +238,9 @@ class VAECP(TensorEstimator):
 
         Parameters
         ----------
-        X, y : labels and values.
+        X, y, row_features : as of `fit`; row_features in the first call alone.
         forget : how much of what was known counts, from 0 (nothing) to 1 (all, the default); for
             values that drift, try 0.9 to 0.99.
-        row_features : as of `fit`, in the first call.
 
         References
         ----------
@@ -309,9 +308,8 @@ class VAECP(TensorEstimator):
         kind, why = choose(observations, self.likelihood, Settings.of(self))
         likelihood = kind.of(observations.values)
         scaling = likelihood.scaling(observations.values)
-        scaled, random = observations.scaled(scaling), self._random()
         with one_thread():
-            result = self._fit(scaled, random, likelihood)
+            result = self._fit(observations.scaled(scaling), self._random(), likelihood)
             result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
             return self._take_over(observations, scaling, result, names)
 

@@ -15,10 +15,11 @@ from vaecp.data.labels import UNSEEN, lookup
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 from vaecp.models.base import TensorEstimator
+from vaecp.outcomes.completion import Completion, ListedCompletion
 from vaecp.outcomes.diagnostics import Diagnosis
 from vaecp.outcomes.holdout import MIN_ENTRIES, HeldOutCheck, check_on_held_out
 from vaecp.runtime.files import check_target, write_text
-from vaecp.show.report.contents import Subject, contents
+from vaecp.show.report.contents import Reported, contents
 from vaecp.show.report.grid import predict_grid
 from vaecp.show.report.page import check_installed, render
 
@@ -47,8 +48,8 @@ def model_report(
     model : a fitted model of any method; it is not altered.
     path : the file to write.
     observations : the data that the model was fitted to (`Observations`, an array with NaN, a
-        masked array or an `xarray.DataArray`). Without them the page shows what the model alone
-        can tell.
+        masked array or an `xarray.DataArray`), or a `Completion` of them, which is not predicted
+        again. Without them the page shows what the model alone can tell.
     check : whether to hide a tenth of the entries and fit a copy of the model to the rest, which
         takes about as long as the fit did; or a check that was made before.
     coverage : of the intervals that are shown.
@@ -60,9 +61,16 @@ def model_report(
     check_coverage(coverage)
     check_installed()
     target = check_target(Path(path))
-    data = None if observations is None else _aligned(model, observations)
+    filled = observations if isinstance(observations, Completion | ListedCompletion) else None
+    given = observations if filled is None else filled.observations
+    data = None if given is None else _aligned(model, given)
     found = _checked(model, data, check)
-    subject = Subject(model, data, predict_grid(model, data), found, coverage, diagnosis, source)
+    at = None
+    # A completion of equal values says that their spread is not known; the page has other words.
+    if filled is not None and filled.model is model and model.scaling_.scale:
+        at = filled.at
+    grid = predict_grid(model, data, at)
+    subject = Reported(model, data, grid, found, coverage, diagnosis, source)
     page = render(contents(subject, title))
     write_text(target, page)
     return Path(path)

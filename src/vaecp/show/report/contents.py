@@ -27,7 +27,7 @@ from vaecp.show.report.words import summary_sentences, tiles
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Reported:
     """What the page is about."""
 
     model: TensorEstimator
@@ -45,7 +45,7 @@ class Subject:
         return decimals_for(scaling.scale, abs(scaling.location))
 
 
-def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
+def contents(subject: Reported, title: str | None = None) -> dict[str, Any]:
     """Return what the template needs; `figures` is for the scripts, all else is text."""
     model, check = subject.model, subject.check
     modes = " \N{MULTIPLICATION SIGN} ".join(model.mode_names_)
@@ -75,7 +75,7 @@ def contents(subject: Subject, title: str | None = None) -> dict[str, Any]:
     }
 
 
-def _figures(subject: Subject) -> dict[str, Any]:
+def _figures(subject: Reported) -> dict[str, Any]:
     model, check, observations = subject.model, subject.check, subject.observations
     scaling = model.scaling_
     quality = None
@@ -113,7 +113,7 @@ def _used_rows(
     return used
 
 
-def _interval_factor(subject: Subject) -> float:
+def _interval_factor(subject: Reported) -> float:
     """How many standard deviations the interval reaches, where that is the same for every entry."""
     unit = Prediction(np.zeros(1), np.ones(1), np.zeros(1), subject.grid.prediction.shape)
     return float(unit.interval(subject.coverage)[1][0])
@@ -146,7 +146,7 @@ def _thinned(grid: Grid, names: tuple[str, ...]) -> str | None:
     )
 
 
-def _entries(subject: Subject) -> dict[str, Any]:
+def _entries(subject: Reported) -> dict[str, Any]:
     uncertain = most_uncertain(subject.grid)
     found: dict[str, Any] = {
         "uncertain": _rows(uncertain, subject),
@@ -154,7 +154,7 @@ def _entries(subject: Subject) -> dict[str, Any]:
         "whole": subject.grid.is_whole,
     }
     if subject.observations is not None:
-        surprising = most_surprising(subject.model, subject.observations, subject.grid)
+        surprising = most_surprising(subject.observations, subject.grid)
         found["surprising"] = _rows(surprising, subject)
         found["n_surprising"] = f"{surprising.n_candidates:,}"
         found["n_beyond"] = f"{surprising.n_beyond:,}"
@@ -162,7 +162,7 @@ def _entries(subject: Subject) -> dict[str, Any]:
     return found
 
 
-def _rows(notable: Notable, subject: Subject) -> list[dict[str, Any]]:
+def _rows(notable: Notable, subject: Reported) -> list[dict[str, Any]]:
     texts = [label_texts(labels) for labels in subject.model.labels_]
     low, high = notable.prediction.interval(subject.coverage)
     std, mean = notable.prediction.std, notable.prediction.mean

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from vaecp.data.prediction import Prediction
 from vaecp.models.base import TensorEstimator
 from vaecp.outcomes.completion import predict_all
 
+Predictor = Callable[[np.ndarray], Prediction]
 MAX_CELLS = 250_000
 """Entries in the page: about four megabytes, which a telephone opens in a few seconds."""
 MAX_ROWS = 400
@@ -31,12 +33,14 @@ class Grid:
     kept : per mode, the rows that are shown, in order.
     prediction : of every crossing, in row-major order.
     given : the observed values there, NaN at gaps; None where the data are not known.
+    at : predicts entries at (n, D) coordinates.
     """
 
     shape: tuple[int, ...]
     kept: tuple[np.ndarray, ...]
     prediction: Prediction
     given: np.ndarray | None
+    at: Predictor
 
     @property
     def n_cells(self) -> int:
@@ -116,12 +120,14 @@ def crossings(kept: tuple[np.ndarray, ...]) -> np.ndarray:
     return np.stack([mesh.ravel() for mesh in meshes], axis=1)
 
 
-def predict_grid(model: TensorEstimator, observations: Observations | None) -> Grid:
-    """Predict the entries that the page shows."""
-    shape = model.shape_
+def predict_grid(
+    model: TensorEstimator, observations: Observations | None, at: Predictor | None = None
+) -> Grid:
+    """Predict the entries that the page shows, by `at` where what it says is known already."""
+    shape, at = model.shape_, at or partial(predict_all, model)
     kept = thinned(shape)
     given = None if observations is None else _given(observations, kept)
-    return Grid(shape, kept, predict_all(model, crossings(kept)), given)
+    return Grid(shape, kept, at(crossings(kept)), given, at)
 
 
 def _given(observations: Observations, kept: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -8,8 +8,6 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
-from vaecp.models.base import TensorEstimator
-from vaecp.outcomes.completion import predict_all
 from vaecp.show.report.grid import Grid
 
 N_LISTED = 12
@@ -53,7 +51,7 @@ def most_uncertain(grid: Grid) -> Notable:
     )
 
 
-def most_surprising(model: TensorEstimator, observations: Observations, grid: Grid) -> Notable:
+def most_surprising(observations: Observations, grid: Grid) -> Notable:
     """Return the observed values that lie farthest from the fit, in standard deviations."""
     if grid.is_whole and grid.given is not None:
         known = np.flatnonzero(~np.isnan(grid.given))
@@ -62,7 +60,7 @@ def most_surprising(model: TensorEstimator, observations: Observations, grid: Gr
     else:
         rows = _sample(len(observations))
         indices, values = observations.indices[rows], observations.values[rows]
-        prediction = predict_all(model, indices)
+        prediction = grid.at(indices)
     # A model without any spread is surprised by every deviation alike.
     spread = np.where(prediction.std > 0, prediction.std, np.inf)
     off = np.abs(values - prediction.mean) / spread

@@ -8,12 +8,13 @@ from pathlib import Path
 from vaecp.runtime.files import write_figure, write_text
 from vaecp.study.evaluation.ablation import ablation_page
 from vaecp.study.evaluation.figures import reliability_figure
-from vaecp.study.evaluation.methods import ABLATION, METHODS, Settings, settings
+from vaecp.study.evaluation.methods import ABLATION, METHODS, settings
 from vaecp.study.evaluation.page import page
 from vaecp.study.evaluation.tables import METHOD
 from vaecp.study.evaluation.tensors import SUBJECTS, Task, tasks
 from vaecp.study.experiments import Results, Run, carry_out, settings_of
-from vaecp.study.experiments.results import frame_of, of_one_version
+from vaecp.study.experiments.protocol import Settings
+from vaecp.study.experiments.results import frame_of
 from vaecp.study.rivals import find
 
 __all__ = ["EVALUATION", "METHODS", "SUBJECTS", "evaluate", "publish"]
@@ -81,7 +82,7 @@ def publish(folder: Path, results: Results, command: str, pages: Path | None = N
     """Write the tables of the runs that there are, of one version, and return the paths."""
     home = pages or folder
     home.mkdir(parents=True, exist_ok=True)
-    records = of_one_version(results.records)
+    records = results.of_one_version()
     frame = frame_of(records)
     ablated = frame[frame["comparison"] == ABLATED]
     figure = None if len(ablated) else reliability_figure(records)

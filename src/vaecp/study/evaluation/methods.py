@@ -10,6 +10,7 @@ from typing import Any
 
 from vaecp.study.evaluation.tensors import SUBJECTS
 from vaecp.study.experiments import settings_of
+from vaecp.study.experiments.protocol import Settings
 
 RANKS = (10, 40, 20, 5, 80, 2)
 RIDGES = ({}, {"ridge": 0.03}, {"ridge": 1.0})
@@ -32,8 +33,6 @@ LARGE = ("sugar",)
 """Tensors on which Gibbs sampling takes half an hour with ranks that others have in a minute."""
 VAST = ("beijing", "movielens", "movielens-week", "alog")
 """Tensors that are nearly empty, whose grids are no place for a dense method."""
-
-Settings = tuple[tuple[str, Any], ...]
 
 
 def settings(method: str, dataset: str, most: int | None = None) -> list[Settings]:

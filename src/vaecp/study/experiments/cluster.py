@@ -9,7 +9,7 @@ from typing import Any
 from vaecp.errors import VaecpError
 from vaecp.runtime.extras import require
 from vaecp.study.experiments.execution import execute
-from vaecp.study.experiments.provenance import code
+from vaecp.study.experiments.provenance import codes
 from vaecp.study.experiments.runs import Run, Tensor
 
 SECONDS_TO_CONNECT = 20
@@ -46,13 +46,13 @@ def _connected(distributed: Any, address: str) -> Any:
 
 def _check_workers(client: Any, address: str) -> None:
     """Refuse workers whose code is another: their results would be those of another version."""
-    found = client.run(code)
+    found = client.run(codes)
     if not found:
         raise ClusterError(
             f"cluster is {address!r}, which has no workers: start some with `dask worker {address}`."
         )
     for worker, theirs in found.items():
-        if theirs != code():
+        if theirs != codes():
             raise ClusterError(
                 f"the worker {worker} has another version of vaecp than this machine: install the "
                 "same on both."

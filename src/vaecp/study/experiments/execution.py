@@ -70,7 +70,7 @@ def describe(run: Run) -> dict[str, Any]:
         "seconds": float("nan"),
         "error": "",
         "warning": "",
-        "code": code(),
+        "code": code(run.method),
         "commit": commit(),
         "versions": versions(*PACKAGES),
         "device": device(),

@@ -1,4 +1,8 @@
-"""Records of runs in one folder: `results.jsonl`, a line each, and the same as a Parquet table."""
+"""Records of runs in one folder: `results.jsonl`, a line each, and the same as a Parquet table.
+
+Beside it, `code.jsonl` has a line per commit, with the digest of each method's code at it: by that
+runs of two commits are known to be of the same code.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +20,11 @@ from vaecp.errors import FormatError
 from vaecp.runtime.files import whole_file
 from vaecp.runtime.warning import warn_user
 from vaecp.study.experiments.execution import MEASURES
-from vaecp.study.experiments.provenance import code
+from vaecp.study.experiments.provenance import code, codes, commit
 from vaecp.study.experiments.runs import SCATTERED, Run
 
 NAME = "results"
+CODE = "code.jsonl"
 Table = Any
 """A tidy pandas DataFrame, one row per run; selections of it have no useful static type."""
 COLUMNS = (
@@ -66,16 +71,17 @@ class Results:
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = None if folder is None else Path(folder)
         self._records: dict[str, dict[str, Any]] = {}
+        self._codes: dict[str, dict[str, str]] = {}
         if self.folder is not None:
             _make_folder(self.folder)
             if self.path.exists():
-                self._records = {record["key"]: record for record in _read(self.path)}
+                self._take(self.path)
 
     @classmethod
     def read(cls, path: str | Path) -> Results:
         """Return the records of one file, to look at: nothing is written."""
         results = cls()
-        results._records = {record["key"]: record for record in _read(Path(path))}
+        results._take(Path(path))
         return results
 
     @property
@@ -98,7 +104,7 @@ class Results:
 
     def has_made(self, run: Run) -> bool:
         """Whether a run was made by the code of today: by other code it may come out otherwise."""
-        return run in self and self[run]["code"] == code()
+        return run in self and self[run]["code"] == code(run.method)
 
     def of(self, runs: Iterable[Run]) -> list[dict[str, Any]]:
         """Return the records of those of these runs that have been made."""
@@ -106,10 +112,46 @@ class Results:
 
     def add(self, records: Sequence[dict[str, Any]]) -> None:
         """Keep records, in place of earlier ones of the same runs."""
-        for record in records:
-            self._records[record["key"]] = record
+        self._keep(records)
+        if any(record["commit"] == commit() != "" for record in records):
+            self._note_codes()
         if self.folder is not None and records:
             _append(self.path, [json.dumps(_finite(record)) for record in records])
+
+    def of_one_version(self) -> list[dict[str, Any]]:
+        """Return the records made by the code of the last one's commit: a table is of one version.
+
+        A record of another commit is among them if the code of its method was the same. Runs that
+        name no commit (of 0.1.0, or outside a checkout) are not told apart.
+        """
+        last = self.records[-1]["commit"] if self._records else ""
+        if not last:
+            return [record for record in self.records if not record["commit"]]
+        known = self._codes.get(last, {})
+        return [
+            record
+            for record in self.records
+            if record["code"] == known.get(record["method"])
+            or (record["commit"] == last and not known)
+        ]
+
+    def _take(self, path: Path) -> None:
+        self._keep(_read(path))
+        self._codes = _codes_in(path.with_name(CODE))
+
+    def _keep(self, records: Sequence[dict[str, Any]]) -> None:
+        for record in records:
+            self._records.pop(record["key"], None)  # the last is the newest
+            self._records[record["key"]] = record
+
+    def _note_codes(self) -> None:
+        """Remember what the code of every method is at this commit."""
+        found = codes()
+        if self._codes.get(commit()) != found:
+            self._codes[commit()] = found
+            if self.folder is not None:
+                line = json.dumps({"commit": commit(), "codes": found})
+                _append(self.folder / CODE, [line])
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -164,15 +206,6 @@ def frame_of(records: Sequence[dict[str, Any]]) -> Table:
     return results.frame()
 
 
-def of_one_version(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep the records that the code of the last one made: a table has figures of one version.
-
-    Runs that name no commit (of 0.1.0, or outside a checkout) are not told apart.
-    """
-    version = [record["code"] if record["commit"] else "" for record in records]
-    return [record for record, own in zip(records, version, strict=True) if own == version[-1]]
-
-
 def _make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise FormatError(f"{folder}: is a file, but results go into a folder: name another.")
@@ -201,6 +234,16 @@ def _read(path: Path) -> list[dict[str, Any]]:
             UserWarning,
         )
     return [_record(path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _codes_in(path: Path) -> dict[str, dict[str, str]]:
+    """Read the digests of code by commit; a line that was cut short is written anew."""
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with suppress(ValueError):
+            noted = json.loads(line)
+            found[noted["commit"]] = noted["codes"]
+    return found
 
 
 def _record(path: Path, number: int, line: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from vaecp.errors import VaecpError
 from vaecp.runtime.interrupts import on_interrupt, only_waiting
+from vaecp.runtime.progress import bar, is_for_eyes
 from vaecp.study.experiments.execution import execute
 from vaecp.study.experiments.protocol import (
     Case,
@@ -130,7 +131,7 @@ def _pending(runs: Sequence[Run], results: Results, retry_failed: bool) -> dict[
     made = {
         record["work"]: record
         for record in results.records
-        if record["code"] == code() and not (retry_failed and record["error"])
+        if record["code"] == code(record["method"]) and not (retry_failed and record["error"])
     }
     missing = [
         run
@@ -250,36 +251,20 @@ def _progress(title: str, n_runs: int, cost: float, show: bool) -> Iterator[Repo
     if not show or not n_runs:
         yield lambda record, done: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class WithBest(Progress):
-        """The bar, and under it, on as many lines as they take, the lowest errors."""
-
-        def get_renderables(self):
-            yield self.make_tasks_table(self.tasks)
-            yield from (Text(task.fields["best"]) for task in self.tasks)  # no markup in names
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[done]}/{task.fields[n_runs]} runs"),
-        TimeRemainingColumn(),
-    )
     best: dict[str, dict[str, float]] = {}
-    console = Console(stderr=True)
-    with WithBest(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(title, total=cost, done=0, n_runs=n_runs, best="")
+    with bar(title, disable=not is_for_eyes()) as move:
+        n_done, paid = 0, 0.0
+        move(paid, cost, f"0/{n_runs} runs")
 
         def report(record: dict[str, Any], done: float) -> None:
+            nonlocal n_done, paid
+            n_done, paid = n_done + 1, paid + done
             name, found = record["method"], record["rmse"]
             here = best.setdefault(record["dataset"], {})
             if np.isfinite(found):
                 here[name] = min(found, here.get(name, np.inf))
             shown = ", ".join(f"{name} {error:.3g}" for name, error in sorted(here.items()))
-            shown = f"{record['dataset']}: {shown}"
-            n_done = progress.tasks[task].fields["done"] + 1
-            progress.update(task, advance=done, done=n_done, best=shown)
+            words = f"{record['dataset']}: {shown}"
+            move(paid, cost, f"{n_done}/{n_runs} runs", words)
 
         yield report

@@ -187,10 +187,19 @@ def failed_runs(frame: Table) -> str:
 
 
 def code_in_words(frame: Table) -> str:
-    """Name the commits that runs were made with, or digests of the code outside a checkout."""
-    named = ("commit " + frame["commit"]).where(frame["commit"] != "", "code " + frame["code"])
-    names = dict.fromkeys(named.replace("code ", "code of an earlier version"))
-    return ", ".join(names) or "no code"
+    """Name the commit of the newest run, or digests of the code outside a checkout.
+
+    Runs are those of `Results.of_one_version`.
+    """
+    if not len(frame):
+        return "no code"
+    newest = frame["commit"].iloc[-1]
+    if not newest:
+        digests = dict.fromkeys(frame["code"].replace("", "of an earlier version"))
+        return f"code {', '.join(digests)}"
+    if (frame["commit"] == newest).all():
+        return f"commit {newest}"
+    return f"commit {newest}; every run is of code identical, by digest, to that commit's"
 
 
 def markdown(frame: Table) -> str:

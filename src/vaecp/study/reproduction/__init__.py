@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from vaecp.runtime.extras import require
 from vaecp.runtime.files import write_figure, write_text
 from vaecp.study.experiments import BEST, PAPER, TRAINING, Results, carry_out, compare
-from vaecp.study.experiments.results import frame_of, of_one_version
+from vaecp.study.experiments.results import frame_of
 from vaecp.study.reproduction.figures import figures
 from vaecp.study.reproduction.page import page, tables
 from vaecp.study.reproduction.readings import reading_runs
@@ -56,15 +55,13 @@ def reproduce(
         carry_out(curve_runs(study, chosen), tensors, results, title="Ranks", **making)
     if "readings" in parts:
         carry_out(reading_runs(study, chosen), tensors, results, title="Readings", **making)
-    return publish(pages or folder, results.records, study, command)
+    return publish(pages or folder, results, study, command)
 
 
-def publish(
-    folder: Path, records: Sequence[dict[str, Any]], study: Study, command: str
-) -> list[Path]:
-    """Draw the figures of these runs, write tables and page, and return the paths."""
+def publish(folder: Path, results: Results, study: Study, command: str) -> list[Path]:
+    """Draw the figures of the runs that there are, of one version, write tables and page, and return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    records = of_one_version(records)
+    records = results.of_one_version()
     frame = frame_of(records)
     if len(frame):  # a part of the study may have fewer splits than the whole
         n_repeats = int(frame["repeat"].max()) + 1
