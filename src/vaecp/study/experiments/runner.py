@@ -21,7 +21,7 @@ from vaecp.study.experiments.protocol import (
     Choices,
     Protocol,
     choose,
-    fold_runs,
+    next_fold_runs,
     rank_finder,
     repeat_runs,
 )
@@ -51,13 +51,15 @@ def compare(
     results: Results,
     *,
     comparisons: Sequence[str] = (BEST,),
+    beside: Sequence[Run] = (),
     jobs: int | str = 1,
     show: bool = False,
     retry_failed: bool = False,
 ) -> Comparison:
     """Choose settings by the folds, and make the repeats.
 
-    What is in `results` already, made by the code of today, is not run again.
+    What is in `results` already, made by the code of today, is not run again. `beside` are runs on
+    the same tensors that are made with the first folds, so that no process waits for the longest.
     """
     tensors = [case.tensor for case in cases]
 
@@ -66,24 +68,27 @@ def compare(
             runs, tensors, results, jobs=jobs, title=title, show=show, retry_failed=retry_failed
         )
 
-    folds = [run for case in cases for run in fold_runs(case, protocol)]
-    if PAPER in comparisons:
-        folds += [
-            rank_finder(case, protocol, repeat)
-            for case in cases
-            if case.shares_fbcp_rank
-            for repeat in protocol.choosing
-        ]
-    make(folds, "Folds")
+    finders = [
+        rank_finder(case, protocol, repeat)
+        for case in cases
+        if PAPER in comparisons and case.shares_fbcp_rank
+        for repeat in case.choosing(protocol)
+    ]
+    folds: list[Run] | None = None
+    while folds != (
+        needed := [r for case in cases for r in next_fold_runs(case, protocol, results)]
+    ):
+        folds = needed
+        make([*beside, *finders, *folds], "Folds")
     choices: dict[str, list[Choices]] = {}
     for case in cases:
-        found = [choose(case, protocol, results, repeat) for repeat in protocol.choosing]
+        found = [choose(case, protocol, results, repeat) for repeat in case.choosing(protocol)]
         choices[case.name] = [
             {name: chosen[name] for name in comparisons if name in chosen} for chosen in found
         ]
     repeats = [run for case in cases for run in repeat_runs(case, protocol, choices[case.name])]
     make(repeats, "Repeats")
-    return Comparison(choices, [*folds, *repeats])
+    return Comparison(choices, [*finders, *needed, *repeats])
 
 
 def carry_out(
