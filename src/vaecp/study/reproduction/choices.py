@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ def protocol(frame: Table, study: Study) -> str:
         f"{protocol.seed}. {_choice(frame, study)} In the comparison *as in the paper* every baseline has "
         "the rank that FBCP finds on the training entries; *at its best*, every method has its own. "
         "Methods run until they converge, or as the settings in `results.jsonl` say. FBCP prunes what "
-        "it is given, and is given the largest rank alone.\n"
+        "it is given; the rank that it finds for all is what is left of the largest.\n"
     )
 
 
@@ -132,13 +133,10 @@ def at_the_limit(frame: Table) -> list[str]:
     ends = tried.groupby(["dataset", "method"])["rank"].agg(["min", "max"])
     found: dict[str, list[str]] = {"largest": [], "smallest": []}
     for (dataset, method), group in reported.groupby(["dataset", "method"], sort=False):
-        own, place = group["rank"], (dataset, method)
-        hits = {"largest": own >= np.inf, "smallest": own < 0}
-        if method == "FBCP":
-            hits["largest"] = group["rank_found"] >= own
-        elif place in ends.index:
-            least, most = ends.loc[place]
-            hits = {"largest": own >= most, "smallest": own <= least}
+        least, most = _ends(group, ends, (dataset, method))
+        prunes = method == "FBCP"
+        kept = group["rank_found"] if prunes else group["rank"]
+        hits = {"largest": kept >= most, "smallest": (kept <= least) & (not prunes)}
         for which, hit in hits.items():
             if hit.any():
                 found[which].append(
@@ -148,6 +146,14 @@ def at_the_limit(frame: Table) -> list[str]:
         f"Methods that took the {which} rank that they had: {'; '.join(lines) or 'none'}.\n"
         for which, lines in found.items()
     ]
+
+
+def _ends(group: Table, ends: Table, place: tuple[Any, Any]) -> tuple[float, float]:
+    """Return the first and the last rank there was; none bound a method that had no choice."""
+    if place in ends.index:
+        least, most = ends.loc[place]
+        return least, most
+    return -np.inf, float(group["rank"].max()) if place[1] == "FBCP" else np.inf
 
 
 def not_converged(frame: Table) -> list[str]:

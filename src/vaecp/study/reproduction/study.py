@@ -50,7 +50,7 @@ class Study:
     ranks : what methods choose from; `Protocol.patience` ends each ladder where it no longer helps.
     synthetic_ranks : the same for the synthetic tensors, and the rank that these were made with.
     curve_ranks, synthetic_curve : at which VAECP is shown.
-    own_ranks : by tensor and method, where they differ. Where a fit takes minutes these begin near the
+    own_ranks : by tensor and method, where they differ. FBCP prunes what it is given. Where a fit takes minutes these begin near the
         best rank; the page names the methods that took the first or the last.
     most_repeats : by tensor, where a fit takes minutes.
     paper_ranks : what `VAECP.paper` chooses from on real data; on the synthetic tensors it has the
@@ -98,15 +98,15 @@ FULL = Study(
     paper_steps=100_000,
     reading_steps=(20_000, 100_000, 1_000_000),
     own_ranks={
-        "synthetic": {"FBCP": (30,)},
-        "amino": {"FBCP": (50,)},
-        "fia": {"FBCP": (100,)},
+        "synthetic": {"FBCP": (15, 30)},
+        "amino": {"FBCP": (20, 50)},
+        "fia": {"FBCP": (50, 100)},
         "sugar": {
             "CPALS": (15, 20, 30, 50, 75, 100, 150, 200),
             "NCP": (10, 15, 20, 30, 50, 75),
             "HOSVD": (10, 15, 20, 25, 30),
             "TuckerALS": (10, 15, 20, 25, 30),
-            "FBCP": (50,),
+            "FBCP": (20, 50),
             "InfTucker": (5,),
         },
     },
