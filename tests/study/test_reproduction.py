@@ -8,7 +8,7 @@ from vaecp.study.experiments import BEST, CHOICE, fold_runs, settings_of
 from vaecp.study.experiments.execution import describe
 from vaecp.study.experiments.results import frame_of
 from vaecp.study.reproduction import FULL, QUICK, reproduce
-from vaecp.study.reproduction.choices import at_the_limit, protocol
+from vaecp.study.reproduction.choices import at_the_limit, not_converged, protocol
 from vaecp.study.reproduction.readings import reading_runs, readings_table
 from vaecp.study.reproduction.study import ALSO, NAMES, cases, curve_runs
 
@@ -167,3 +167,12 @@ def test_the_page_states_the_rule_by_which_ladders_end_where_splits_choose():
     frame = rows_of(*folds, ("HOSVD", None, 0, 3, None), ("HOSVD", None, 1, 3, None))
     assert "after 2 in a row without a lower error" in protocol(frame, FULL)
     assert "in a row" not in protocol(frame, QUICK)
+
+
+def test_fits_that_had_not_converged_are_counted_whether_they_warned_or_not():
+    frame = rows_of(*[("HOSVD", None, repeat, 3, None) for repeat in range(4)])
+    frame["converged"] = pd.array([True, False, None, None], dtype="boolean")
+    frame["warning"] = ["", "", "stopped after max_iter=9 fillings", ""]
+    assert not_converged(frame) == [
+        "Fits that stopped before they converged: HOSVD on synthetic r=9 (2 fits).\n"
+    ]

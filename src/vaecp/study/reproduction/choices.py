@@ -157,9 +157,10 @@ def _ends(group: Table, ends: Table, place: tuple[Any, Any]) -> tuple[float, flo
 
 
 def not_converged(frame: Table) -> list[str]:
-    """Say how many of the reported fits warned that they had not converged."""
+    """Say how many of the reported fits had not converged, by their record or by a warning."""
     reported = repeats(frame)
-    stopped = reported[reported["warning"].str.contains("stopped after", na=False)]
+    warned = reported["warning"].str.contains("stopped after", na=False)
+    stopped = reported[warned | ~reported["converged"].fillna(value=True)]
     lines = [
         f"{method} on {dataset} ({len(group)} fits)"
         for (dataset, method), group in stopped.groupby(["dataset", "method"], sort=False)
