@@ -30,6 +30,9 @@ from vaecp.study.experiments.results import Results
 from vaecp.study.experiments.runs import BEST, PAPER, Run, Tensor
 from vaecp.study.rivals import find
 
+_USUAL_EPOCHS = 50
+"""A run that is told another number of epochs counts as so much longer or shorter."""
+
 Report = Callable[[dict[str, Any], float], None]
 
 
@@ -156,7 +159,8 @@ def _as_run(record: dict[str, Any], run: Run) -> dict[str, Any]:
 
 def _cost(run: Run, tensors: Mapping[str, Tensor]) -> float:
     rank = float(np.max(run.rank)) if run.rank is not None else 10.0
-    return find(run.method).cost * len(tensors[run.data].observations) * (10.0 + rank)
+    passes = dict(run.settings).get("max_epochs", _USUAL_EPOCHS) / _USUAL_EPOCHS
+    return find(run.method).cost * len(tensors[run.data].observations) * (10.0 + rank) * passes
 
 
 def _records(

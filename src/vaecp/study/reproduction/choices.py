@@ -39,7 +39,8 @@ def _how_often(frame: Table) -> str:
         return "no times"
     most = counts.max()
     fewer = [f"{n} on {name}" for name, n in counts.items() if n < most]
-    return f"{most} times" + (f" ({', '.join(fewer)})" if fewer else "")
+    often = "once" if most == 1 else f"{most} times"
+    return often + (f" ({', '.join(fewer)})" if fewer else "")
 
 
 def _choice(frame: Table, study: Study) -> str:
