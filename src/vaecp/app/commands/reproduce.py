@@ -38,7 +38,10 @@ def reproduce(
         ),
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="How many splits: 10, or 2 with --quick.")
+        int | None,
+        typer.Option(
+            min=1, help="How many splits: 10 (at most 5 on fia and sugar), 2 with --quick."
+        ),
     ] = None,
     parts: Annotated[
         str | None,
