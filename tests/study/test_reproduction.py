@@ -1,9 +1,16 @@
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 
 from vaecp.errors import VaecpError
+from vaecp.study.experiments import BEST, CHOICE, fold_runs, settings_of
+from vaecp.study.experiments.execution import describe
+from vaecp.study.experiments.results import frame_of
 from vaecp.study.reproduction import FULL, QUICK, reproduce
+from vaecp.study.reproduction.choices import at_the_limit, not_converged, protocol
 from vaecp.study.reproduction.readings import reading_runs, readings_table
-from vaecp.study.reproduction.study import ALSO, cases, curve_runs
+from vaecp.study.reproduction.study import ALSO, NAMES, cases, curve_runs
 
 
 def ranks_of(case, method):
@@ -16,22 +23,32 @@ def synthetic():
     return case
 
 
-def test_no_method_is_tried_beyond_its_largest_rank(synthetic):
-    limits = FULL.largest | FULL.largest_on["synthetic"]
-    for method, largest in limits.items():
-        assert max(ranks_of(synthetic, method)) <= largest
-    assert max(ranks_of(synthetic, "CPALS")) == max(FULL.synthetic_ranks)
+def test_the_true_rank_of_a_synthetic_tensor_is_among_those_to_choose_from(synthetic):
+    for method in ("CPALS", "NCP", "HOSVD", "TuckerALS", "InfTucker"):
+        assert set(ranks_of(synthetic, method)) == {*FULL.synthetic_ranks, 11}
 
 
-def test_vaecp_is_left_to_its_defaults_and_shown_at_every_rank(synthetic):
+def test_a_tensor_may_have_ranks_of_its_own_and_fewer_splits():
+    fia = cases(replace(FULL, own_ranks={"fia": {"NCP": (2, 4)}}, most_repeats={"fia": 5}), ["fia"])
+    assert ranks_of(fia[0], "NCP") == [2, 4]
+    assert ranks_of(fia[0], "HOSVD") == [*FULL.ranks, *FULL.ranks]  # without and with a ridge
+    assert fia[0].splits(FULL.protocol) == range(5)
+
+
+def test_vaecp_is_left_to_its_defaults_and_shown_at_several_ranks(synthetic):
     assert synthetic.candidates["VAECP"] == [()]
     runs = curve_runs(FULL, [synthetic])
-    assert [run.rank for run in runs] == list(FULL.synthetic_ranks)
+    assert [run.rank for run in runs] == list(FULL.synthetic_curve)
     assert {(run.repeat, run.fold) for run in runs} == {(0, 0)}
 
 
-def test_fbcp_prunes_from_one_rank_and_others_have_a_choice_beside_the_rank(synthetic):
-    assert ranks_of(synthetic, "FBCP") == [max(FULL.synthetic_ranks)]
+@pytest.mark.parametrize("study", [FULL, QUICK])
+def test_fbcp_has_few_ranks_to_start_from_because_it_prunes(study):
+    for name in NAMES:
+        assert len(study.ranks_on(name)["FBCP"]) <= 2
+
+
+def test_methods_have_a_choice_beside_the_rank(synthetic):
     for method, others in ALSO.items():
         plain = set(synthetic.candidates[method])
         for other in others:
@@ -96,3 +113,66 @@ def test_a_name_that_there_is_not_leaves_nothing_behind(tmp_path, wrong):
     with pytest.raises(VaecpError, match="use"):
         reproduce(tmp_path / "results", QUICK, **wrong)
     assert not list(tmp_path.iterdir())
+
+
+def rows_of(*lines):
+    """A table of runs at ranks: (method, fold or None, repeat, rank, rank found)."""
+    (case,) = cases(QUICK, ["synthetic r=9"], ["HOSVD"])
+    (run, *_) = fold_runs(case, QUICK.protocol)
+    records = []
+    for method, fold, repeat, rank, found in lines:
+        own = replace(
+            run,
+            method=method,
+            settings=settings_of(rank=rank),
+            comparison=BEST if fold is None else CHOICE,
+            repeat=repeat,
+            fold=fold,
+            n_folds=None if fold is None else 5,
+        )
+        records.append(describe(own) | {"rmse": 1.0, "rank_found": found})
+    return frame_of(records)
+
+
+def test_methods_that_took_the_last_or_the_first_rank_there_was_are_named():
+    grid = [("HOSVD", 0, repeat, rank, None) for repeat in (0, 1) for rank in (3, 5, 9)]
+    first, last = at_the_limit(
+        rows_of(*grid, ("HOSVD", None, 0, 9, None), ("HOSVD", None, 1, 5, None))
+    )
+    assert "HOSVD on synthetic r=9 (1 of 2 splits)" in first
+    assert last.endswith("smallest rank that they had: none.\n")
+    first, last = at_the_limit(rows_of(*grid, ("HOSVD", None, 0, 3, None)))
+    assert first.endswith("largest rank that they had: none.\n")
+    assert "HOSVD on synthetic r=9 (1 of 1 splits)" in last
+
+
+def test_a_method_that_prunes_is_named_where_it_kept_all_that_it_was_given():
+    (first, _) = at_the_limit(rows_of(("FBCP", None, 0, 30, 30), ("FBCP", None, 1, 30, 12)))
+    assert "FBCP on synthetic r=9 (1 of 2 splits)" in first
+    tried = [("FBCP", 0, 0, rank, 12) for rank in (15, 30)]
+    (first, last) = at_the_limit(rows_of(*tried, ("FBCP", None, 0, 15, 15)))
+    assert first.endswith("none.\n")
+    assert last.endswith("none.\n")
+
+
+def test_the_page_says_how_many_splits_there_are_and_where_there_are_fewer():
+    frame = rows_of(*[("HOSVD", None, repeat, 3, None) for repeat in range(4)])
+    other = frame[frame["repeat"] < 2].assign(dataset="sugar")
+    text = protocol(pd.concat([frame, other]), FULL)
+    assert "20% to test, 4 times (2 on sugar), with seeds derived from 0." in text
+
+
+def test_the_page_states_the_rule_by_which_ladders_end_where_splits_choose():
+    folds = [("HOSVD", 0, repeat, rank, None) for repeat in (0, 1) for rank in (3, 5)]
+    frame = rows_of(*folds, ("HOSVD", None, 0, 3, None), ("HOSVD", None, 1, 3, None))
+    assert "after 2 in a row without a lower error" in protocol(frame, FULL)
+    assert "in a row" not in protocol(frame, QUICK)
+
+
+def test_fits_that_had_not_converged_are_counted_whether_they_warned_or_not():
+    frame = rows_of(*[("HOSVD", None, repeat, 3, None) for repeat in range(4)])
+    frame["converged"] = pd.array([True, False, None, None], dtype="boolean")
+    frame["warning"] = ["", "", "stopped after max_iter=9 fillings", ""]
+    assert not_converged(frame) == [
+        "Fits that stopped before they converged: HOSVD on synthetic r=9 (2 fits).\n"
+    ]

@@ -144,6 +144,14 @@ def test_the_short_table_has_the_lowest_in_bold_and_folds_where_there_is_nothing
     ]
 
 
+def test_the_short_table_leaves_out_what_vaecp_was_not_run_on_and_rivals_with_fewer_splits():
+    rows = runs_of("VAECP", "{}", [0.5, 0.6, 0.7]) + runs_of("CPALS", "{}", [0.4, 0.4, 0.4])
+    rows += runs_of("SMURFF", "{}", [0.3, 0.3]) + runs_of("CPALS", "{}", [0.1], dataset="kinetic")
+    table = headline_table(at_best(frame_of(rows)))
+    assert list(table.columns) == ["tensor", "measure", "VAECP", "CPALS"]
+    assert table.to_numpy().tolist() == [["amino", "RMSE", "0.6", "**0.4**"]]
+
+
 def frame_of(rows):
     columns = Results().frame().columns
     frame = pd.DataFrame(

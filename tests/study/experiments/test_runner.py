@@ -17,9 +17,11 @@ from vaecp.study.experiments import (
     Case,
     Protocol,
     Results,
+    Tensor,
     candidates,
     carry_out,
     compare,
+    execution,
     fold_runs,
     runner,
 )
@@ -32,6 +34,30 @@ def test_a_finished_run_is_not_run_again(shifted, case_of, tensor, tmp_path):
     assert len(shifted.fits) == 3 * 2 + 3
     compare([case_of(tensor)], PROTOCOL, Results(tmp_path))
     assert len(shifted.fits) == 3 * 2 + 3
+
+
+def test_the_longest_runs_are_started_first(tensor, monkeypatch):
+    """By rank, entries and epochs, whatever order they are asked for in."""
+    started = []
+    monkeypatch.setattr(
+        runner, "execute", lambda run, _: started.append(run) or execution.describe(run)
+    )
+    large = Observations.from_array(np.ones((9, 9, 9)))
+    runs = [
+        fold_runs(Case(name, data, {method: [settings]}), PROTOCOL, always=True)[0]
+        for name, data, method, settings in (
+            ("small", tensor, "HOSVD", (("rank", 2),)),
+            ("small", tensor, "HOSVD", (("rank", 9),)),
+            ("large", large, "HOSVD", (("rank", 9),)),
+            ("small", tensor, "VAECP.paper", (("max_epochs", 50), ("rank", 2))),
+            ("small", tensor, "VAECP.paper", (("max_epochs", 5000), ("rank", 2))),
+        )
+    ]
+    carry_out(runs, [Tensor(tensor), Tensor(large)], Results())
+    epochs = [dict(run.settings).get("max_epochs") for run in started]
+    assert epochs[0] == 5000
+    assert [run.rank for run in started if run.method == "HOSVD"] == [9, 9, 2]
+    assert [run.dataset for run in started if run.rank == 9] == ["large", "small"]
 
 
 def test_an_interrupted_comparison_goes_on_where_it_stopped(

@@ -30,7 +30,10 @@ Only = Annotated[
         autocompletion=suggestions.studied,
     ),
 ]
-Repeats = Annotated[int | None, typer.Option(min=1, help="How many splits: 10, or 2 with --quick.")]
+Repeats = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many splits: 10 (at most 5 on fia and sugar), 2 with --quick."),
+]
 Parts = Annotated[
     str | None,
     typer.Option(

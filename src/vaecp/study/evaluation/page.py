@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from vaecp.study.evaluation.tables import (
+    CELL,
     INTERVALS,
     METHOD,
     MOST_RATIO,
@@ -34,6 +35,7 @@ intervals. Seconds hold the fit and the prediction.
 IN_SHORT = """\
 A fifth of the cells hidden at random (folds that were published for tensors without such runs): RMSE,
 negative log predictive density and continuous ranked probability score. The lowest of a line is bold.
+Rivals that were run on fewer splits than VAECP are left out here.
 """
 RELIABILITY = """\
 ## What intervals hold
@@ -98,7 +100,9 @@ def headline_table(best: Table, rivals: Sequence[str] = SHORT_RIVALS) -> Table:
     """Return RMSE, NLL and CRPS under the plainest gaps of every tensor, the lowest in bold.
 
     Those are a fifth of the cells, scattered, or the published folds of a tensor that has no other.
+    A line has VAECP, and the rivals that were run on as many splits: medians of fewer are no match.
     """
+    best = _beside_vaecp(best)
     plain = best[(best["gaps"] == SCATTERED) & (best["held_out"] == SHARE)]
     rest = best[~best["dataset"].isin(plain["dataset"])]
     folds = rest[rest["gaps"].str.startswith(PUBLISHED)].drop_duplicates(["dataset", "method"])
@@ -120,6 +124,13 @@ def headline_table(best: Table, rivals: Sequence[str] = SHORT_RIVALS) -> Table:
                     {"tensor": dataset, "measure": words} | {n: cells.get(n, "") for n in shown}
                 )
     return pd.DataFrame(rows, columns=["tensor", "measure", *shown])
+
+
+def _beside_vaecp(best: Table) -> Table:
+    """Keep the cells in which VAECP was run, and the methods that were run as often there."""
+    ours = best.loc[best["method"] == METHOD, [*CELL, "splits"]]
+    together = best.merge(ours, on=CELL, suffixes=("", "_of_ours"))
+    return together[together["splits"] >= together["splits_of_ours"]]
 
 
 def _section(title: str, text: str, table: Table) -> list[str]:

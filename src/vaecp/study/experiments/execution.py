@@ -67,6 +67,7 @@ def describe(run: Run) -> dict[str, Any]:
         **dict.fromkeys(MEASURES, float("nan")),
         "scale": float("nan"),
         "rank_found": None,
+        "converged": None,
         "seconds": float("nan"),
         "error": "",
         "warning": "",
@@ -99,9 +100,11 @@ def _found(
 ) -> dict[str, Any]:
     scale = Standardiser.of(training.values).scale or 1.0
     history = {"history": _history(model)} if run.comparison == TRAINING else {}
+    converged = model.diagnostics_.converged
     found: dict[str, Any] = {
         "scale": scale,
         "rank_found": model.diagnostics_.found.get("rank"),
+        "converged": None if converged is None else bool(converged),
         "calibration": _calibration(prediction, asked.values),
     }
     return measures_of(prediction, asked.values, scale) | found | history

@@ -5,7 +5,8 @@ of all) are chosen by cross-validation on training entries, in one of two ways. 
 by one or more of five folds of its training entries: then no test entry enters the choice that it
 is scored under. Or once, by all folds of the first split, and kept for the others: test entries of
 the first split never enter a choice; those of the others do, because most of them are training
-entries of the first.
+entries of the first. Larger ranks may be left out when two in a row did not help (`patience`), by
+the same rule for all methods.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
+from vaecp.study.experiments.ladders import Settings, ladders, n_rungs
 from vaecp.study.experiments.results import Results
 from vaecp.study.experiments.runs import BEST, CHOICE, PAPER, SCATTERED, Run, Tensor, settings_of
 from vaecp.study.rivals import find
 
-Settings = tuple[tuple[str, Any], ...]
 Choices = dict[str, dict[str, Settings]]
 """By comparison and method."""
 
@@ -38,11 +39,14 @@ class Protocol:
     gaps : how hidden entries lie, as `vaecp.data.gaps.GapPattern.parse` reads it.
     folds_per_repeat : on how many of its folds every split chooses anew; None chooses on all folds
         of the first split, for all.
+    patience : larger ranks of a method are not tried after so many in a row without a lower error;
+        None tries all.
     """
 
     repeats: int = 10
     folds: int = 5
     folds_per_repeat: int | None = None
+    patience: int | None = None
     held_out: float = 0.2
     gaps: str = SCATTERED
     seed: int = 0
@@ -53,11 +57,6 @@ class Protocol:
                 raise ObservationError(
                     f"{name} is {getattr(self, name)!r}: use an integer from {least}."
                 )
-
-    @property
-    def choosing(self) -> range:
-        """The splits on which settings are chosen."""
-        return range(1 if self.folds_per_repeat is None else self.repeats)
 
     @property
     def used_folds(self) -> int:
@@ -71,11 +70,17 @@ class Protocol:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A tensor, and the settings that each method may choose from on it."""
+    """A tensor, and the settings that each method may choose from on it.
+
+    Attributes
+    ----------
+    most_repeats : at most so many of the protocol's splits are made, where a fit takes long.
+    """
 
     name: str
     observations: Observations
     candidates: Mapping[str, Sequence[Settings]]
+    most_repeats: int | None = None
 
     @cached_property
     def tensor(self) -> Tensor:
@@ -89,6 +94,14 @@ class Case:
     def shares_fbcp_rank(self) -> bool:
         """Whether the comparison as in the paper can be made."""
         return "FBCP" in self.candidates
+
+    def splits(self, protocol: Protocol) -> range:
+        """Return the splits that are reported."""
+        return range(min(protocol.repeats, self.most_repeats or protocol.repeats))
+
+    def choosing(self, protocol: Protocol) -> range:
+        """Return the splits on which settings are chosen."""
+        return range(1) if protocol.folds_per_repeat is None else self.splits(protocol)
 
 
 def candidates(
@@ -129,23 +142,66 @@ def fold_runs(case: Case, protocol: Protocol, *, always: bool = False) -> list[R
 
     A method with one candidate has nothing to choose; `always` runs it all the same.
     """
-    template = _template(case, protocol)
     return [
-        replace(
-            template,
-            method=name,
-            settings=settings,
-            comparison=CHOICE,
-            repeat=repeat,
-            fold=fold,
-            n_folds=protocol.folds,
-        )
+        run
         for name, settings_list in case.candidates.items()
         if always or len(settings_list) > 1
         for settings in settings_list
-        for repeat in protocol.choosing
-        for fold in range(protocol.used_folds)
+        for repeat in case.choosing(protocol)
+        for run in _folds(case, protocol, name, settings, repeat)
     ]
+
+
+def next_fold_runs(case: Case, protocol: Protocol, results: Results) -> list[Run]:
+    """List the runs that choose, as far as it is known that they will be needed.
+
+    What larger ranks are tried depends on what smaller ones came to: when these are made, there may
+    be more.
+    """
+    return [
+        run
+        for name, settings_list in case.candidates.items()
+        if len(settings_list) > 1
+        for repeat in case.choosing(protocol)
+        for settings in _tried(case, protocol, results, name, repeat)
+        for run in _folds(case, protocol, name, settings, repeat)
+    ]
+
+
+def _folds(
+    case: Case, protocol: Protocol, method: str, settings: Settings, repeat: int
+) -> list[Run]:
+    first = replace(
+        _template(case, protocol),
+        method=method,
+        settings=settings,
+        comparison=CHOICE,
+        repeat=repeat,
+        n_folds=protocol.folds,
+    )
+    return [replace(first, fold=fold) for fold in range(protocol.used_folds)]
+
+
+def _tried(
+    case: Case, protocol: Protocol, results: Results, method: str, repeat: int
+) -> dict[Settings, float | None]:
+    """Return the settings that a split chooses from, with their errors; None where not yet made.
+
+    In the order of the candidates: the median over the folds, infinity where one failed.
+    """
+    found: dict[Settings, float | None] = {}
+    for ladder in ladders(case.candidates[method]):
+        errors = [_error(_folds(case, protocol, method, rung, repeat), results) for rung in ladder]
+        n_tried = n_rungs(errors, protocol.patience)
+        found |= dict(zip(ladder[:n_tried], errors[:n_tried], strict=True))
+    return {each: found[each] for each in case.candidates[method] if each in found}
+
+
+def _error(runs: Sequence[Run], results: Results) -> float | None:
+    if not all(results.has_made(run) for run in runs):
+        return None
+    error = float(np.median([results[run]["rmse"] for run in runs]))  # NaN if one is
+    return float("inf") if np.isnan(error) else error
 
 
 def choose(case: Case, protocol: Protocol, results: Results, repeat: int = 0) -> Choices:
@@ -156,19 +212,16 @@ def choose(case: Case, protocol: Protocol, results: Results, repeat: int = 0) ->
     fold is out; a method that failed on all is left out.
     """
     on = protocol.chosen_on(repeat)
-    errors: dict[tuple[str, Settings], list[float]] = {}
-    for run in fold_runs(case, protocol):
-        if run.repeat == on and run in results:
-            errors.setdefault((run.method, run.settings), []).append(results[run]["rmse"])
     best: dict[str, Settings] = {}
     for name, settings_list in case.candidates.items():
         if len(settings_list) == 1:
             best[name] = settings_list[0]
             continue
-        found = [errors.get((name, settings), []) for settings in settings_list]
-        medians = np.array([_median_of_all(each, protocol.used_folds) for each in found])
-        if np.isfinite(medians).any():
-            best[name] = settings_list[int(np.argmin(medians))]
+        errors = _tried(case, protocol, results, name, on)
+        measured = {each: error for each, error in errors.items() if error is not None}
+        lowest = min(measured, key=measured.__getitem__, default=None)
+        if lowest is not None and np.isfinite(measured[lowest]):
+            best[name] = lowest
     choices = {BEST: best}
     rank = shared_rank(case, protocol, results, on)
     if rank is not None:
@@ -179,12 +232,6 @@ def choose(case: Case, protocol: Protocol, results: Results, repeat: int = 0) ->
             for name, settings in best.items()
         } | {"FBCP": rank_finder(case, protocol, on).settings}
     return choices
-
-
-def _median_of_all(errors: list[float], n_folds: int) -> float:
-    """Return the median, or infinity where a fold is missing or failed."""
-    complete = len(errors) == n_folds and not np.isnan(errors).any()
-    return float(np.median(errors)) if complete else float("inf")
 
 
 def shared_rank(case: Case, protocol: Protocol, results: Results, repeat: int = 0) -> int | None:
@@ -200,7 +247,7 @@ def repeat_runs(case: Case, protocol: Protocol, choices: Sequence[Choices]) -> l
     template = _template(case, protocol)
     return [
         replace(template, method=name, settings=settings, comparison=comparison, repeat=repeat)
-        for repeat in range(protocol.repeats)
+        for repeat in case.splits(protocol)
         for comparison, chosen in choices[protocol.chosen_on(repeat)].items()
         for name, settings in chosen.items()
     ]

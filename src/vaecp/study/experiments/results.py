@@ -40,6 +40,7 @@ COLUMNS = (
     *MEASURES,
     "scale",
     "rank_found",
+    "converged",
     "seconds",
     "error",
     "warning",
@@ -52,7 +53,7 @@ COLUMNS = (
     "device",
     "key",
 )
-EARLIER = {"gaps": SCATTERED, "code": "", "commit": ""}
+EARLIER = {"gaps": SCATTERED, "code": "", "commit": "", "converged": None}
 """Of fields that records of earlier versions lack."""
 
 
@@ -185,7 +186,7 @@ class Results:
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
         counts = dict.fromkeys(("repeat", "fold", "rank", "rank_found", "n_folds", "seed"), "Int64")
         measures = dict.fromkeys((*MEASURES, "scale", "seconds"), "float64")
-        return frame.astype(counts | measures)
+        return frame.astype(counts | measures | {"converged": "boolean"})
 
     def write_table(self) -> None:
         """Write the Parquet table, where pyarrow is installed."""

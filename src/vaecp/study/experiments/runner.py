@@ -22,7 +22,7 @@ from vaecp.study.experiments.protocol import (
     Choices,
     Protocol,
     choose,
-    fold_runs,
+    next_fold_runs,
     rank_finder,
     repeat_runs,
 )
@@ -30,6 +30,9 @@ from vaecp.study.experiments.provenance import code
 from vaecp.study.experiments.results import Results
 from vaecp.study.experiments.runs import BEST, PAPER, Run, Tensor
 from vaecp.study.rivals import find
+
+_USUAL_EPOCHS = 50
+"""A run that is told another number of epochs counts as so much longer or shorter."""
 
 Report = Callable[[dict[str, Any], float], None]
 
@@ -52,13 +55,15 @@ def compare(
     results: Results,
     *,
     comparisons: Sequence[str] = (BEST,),
+    beside: Sequence[Run] = (),
     jobs: int | str = 1,
     show: bool = False,
     retry_failed: bool = False,
 ) -> Comparison:
     """Choose settings by the folds, and make the repeats.
 
-    What is in `results` already, made by the code of today, is not run again.
+    What is in `results` already, made by the code of today, is not run again. `beside` are runs on
+    the same tensors that are made with the first folds, so that no process waits for the longest.
     """
     tensors = [case.tensor for case in cases]
 
@@ -67,24 +72,27 @@ def compare(
             runs, tensors, results, jobs=jobs, title=title, show=show, retry_failed=retry_failed
         )
 
-    folds = [run for case in cases for run in fold_runs(case, protocol)]
-    if PAPER in comparisons:
-        folds += [
-            rank_finder(case, protocol, repeat)
-            for case in cases
-            if case.shares_fbcp_rank
-            for repeat in protocol.choosing
-        ]
-    make(folds, "Folds")
+    finders = [
+        rank_finder(case, protocol, repeat)
+        for case in cases
+        if PAPER in comparisons and case.shares_fbcp_rank
+        for repeat in case.choosing(protocol)
+    ]
+    folds: list[Run] | None = None
+    while folds != (
+        needed := [r for case in cases for r in next_fold_runs(case, protocol, results)]
+    ):
+        folds = needed
+        make([*beside, *finders, *folds], "Folds")
     choices: dict[str, list[Choices]] = {}
     for case in cases:
-        found = [choose(case, protocol, results, repeat) for repeat in protocol.choosing]
+        found = [choose(case, protocol, results, repeat) for repeat in case.choosing(protocol)]
         choices[case.name] = [
             {name: chosen[name] for name in comparisons if name in chosen} for chosen in found
         ]
     repeats = [run for case in cases for run in repeat_runs(case, protocol, choices[case.name])]
     make(repeats, "Repeats")
-    return Comparison(choices, [*folds, *repeats])
+    return Comparison(choices, [*finders, *needed, *repeats])
 
 
 def carry_out(
@@ -152,7 +160,8 @@ def _as_run(record: dict[str, Any], run: Run) -> dict[str, Any]:
 
 def _cost(run: Run, tensors: Mapping[str, Tensor]) -> float:
     rank = float(np.max(run.rank)) if run.rank is not None else 10.0
-    return find(run.method).cost * len(tensors[run.data].observations) * (10.0 + rank)
+    passes = dict(run.settings).get("max_epochs", _USUAL_EPOCHS) / _USUAL_EPOCHS
+    return find(run.method).cost * len(tensors[run.data].observations) * (10.0 + rank) * passes
 
 
 def _records(

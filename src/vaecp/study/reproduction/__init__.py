@@ -49,12 +49,12 @@ def reproduce(
     results = Results(folder)
     making = {"jobs": jobs, "show": show, "retry_failed": retry_failed}
     tensors = [case.tensor for case in chosen]
+    beside = curve_runs(study, chosen) if "ranks" in parts else []
+    beside += reading_runs(study, chosen) if "readings" in parts else []
     if "comparison" in parts:
-        compare(chosen, study.protocol, results, comparisons=(PAPER, BEST), **making)
-    if "ranks" in parts:
-        carry_out(curve_runs(study, chosen), tensors, results, title="Ranks", **making)
-    if "readings" in parts:
-        carry_out(reading_runs(study, chosen), tensors, results, title="Readings", **making)
+        compare(chosen, study.protocol, results, comparisons=(PAPER, BEST), beside=beside, **making)
+    else:
+        carry_out(beside, tensors, results, title="Fits", **making)
     return publish(pages or folder, results, study, command)
 
 

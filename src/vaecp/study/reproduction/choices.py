@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,15 +24,26 @@ def protocol(frame: Table, study: Study) -> str:
     protocol = study.protocol
     return (
         f"Cells are split at random, {1 - protocol.held_out:.0%} to train and "
-        f"{protocol.held_out:.0%} to test, {protocol.repeats} times, with seeds derived from "
-        f"{protocol.seed}. {_choice(frame)} In the comparison *as in the paper* every baseline has "
+        f"{protocol.held_out:.0%} to test, {_how_often(frame)}, with seeds derived from "
+        f"{protocol.seed}. {_choice(frame, study)} In the comparison *as in the paper* every baseline has "
         "the rank that FBCP finds on the training entries; *at its best*, every method has its own. "
         "Methods run until they converge, or as the settings in `results.jsonl` say. FBCP prunes what "
-        "it is given, and is given the largest rank alone.\n"
+        "it is given; the rank that it finds for all is what is left of the largest.\n"
     )
 
 
-def _choice(frame: Table) -> str:
+def _how_often(frame: Table) -> str:
+    """Say how many splits there are; tensors on which fits take long have fewer."""
+    counts = repeats(frame).groupby("dataset", sort=False)["repeat"].nunique()
+    if counts.empty:
+        return "no times"
+    most = counts.max()
+    fewer = [f"{n} on {name}" for name, n in counts.items() if n < most]
+    often = "once" if most == 1 else f"{most} times"
+    return often + (f" ({', '.join(fewer)})" if fewer else "")
+
+
+def _choice(frame: Table, study: Study) -> str:
     folds = frame[frame["comparison"] == CHOICE]
     if folds.empty:
         return "There was nothing to choose."
@@ -46,7 +58,17 @@ def _choice(frame: Table) -> str:
         )
     return (
         f"Settings are chosen anew on every split, by {n_used} of {n_folds} folds of its training "
-        "entries: no entry takes part in a choice that it is scored under."
+        f"entries: no entry takes part in a choice that it is scored under.{_ladder(study)}"
+    )
+
+
+def _ladder(study: Study) -> str:
+    if study.protocol.patience is None:
+        return ""
+    return (
+        " Ranks are tried upwards, for every method in the same way, and with each ridge or kernel "
+        f"anew: after {study.protocol.patience} in a row without a lower error, larger ones are not "
+        "tried."
     )
 
 
@@ -105,27 +127,41 @@ def _settings_in_words(group: Table) -> str:
 
 
 def at_the_limit(frame: Table) -> list[str]:
-    """Name the methods that took the largest rank they had: a larger one might be better."""
+    """Name the methods that took the largest rank they had, or the smallest: others might be better."""
     reported = repeats(frame)
     reported = reported[reported["rank"].notna() & (reported["comparison"] == BEST)]
     tried = frame[(frame["comparison"] == CHOICE) & frame["rank"].notna()]
-    most = tried.groupby(["dataset", "method"])["rank"].max()
-    lines = []
+    ends = tried.groupby(["dataset", "method"])["rank"].agg(["min", "max"])
+    found: dict[str, list[str]] = {"largest": [], "smallest": []}
     for (dataset, method), group in reported.groupby(["dataset", "method"], sort=False):
-        if method == "FBCP":
-            hits = int((group["rank_found"] >= group["rank"]).sum())
-        else:
-            hits = int((group["rank"] >= most.get((dataset, method), np.inf)).sum())
-        if hits and method != "VAECP.paper":
-            lines.append(f"{method} on {dataset} ({hits} of {len(group)} splits)")
-    said = "; ".join(lines) or "none"
-    return [f"Methods that took the largest rank that they had: {said}.\n"]
+        least, most = _ends(group, ends, (dataset, method))
+        prunes = method == "FBCP"
+        kept = group["rank_found"] if prunes else group["rank"]
+        hits = {"largest": kept >= most, "smallest": (kept <= least) & (not prunes)}
+        for which, hit in hits.items():
+            if hit.any():
+                found[which].append(
+                    f"{method} on {dataset} ({int(hit.sum())} of {len(group)} splits)"
+                )
+    return [
+        f"Methods that took the {which} rank that they had: {'; '.join(lines) or 'none'}.\n"
+        for which, lines in found.items()
+    ]
+
+
+def _ends(group: Table, ends: Table, place: tuple[Any, Any]) -> tuple[float, float]:
+    """Return the first and the last rank there was; none bound a method that had no choice."""
+    if place in ends.index:
+        least, most = ends.loc[place]
+        return least, most
+    return -np.inf, float(group["rank"].max()) if place[1] == "FBCP" else np.inf
 
 
 def not_converged(frame: Table) -> list[str]:
-    """Say how many of the reported fits warned that they had not converged."""
+    """Say how many of the reported fits had not converged, by their record or by a warning."""
     reported = repeats(frame)
-    stopped = reported[reported["warning"].str.contains("stopped after", na=False)]
+    warned = reported["warning"].str.contains("stopped after", na=False)
+    stopped = reported[warned | ~reported["converged"].fillna(value=True)]
     lines = [
         f"{method} on {dataset} ({len(group)} fits)"
         for (dataset, method), group in stopped.groupby(["dataset", "method"], sort=False)

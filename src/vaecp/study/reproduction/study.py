@@ -47,10 +47,12 @@ class Study:
 
     Attributes
     ----------
-    ranks : what methods choose from; for the synthetic tensors `synthetic_ranks`.
-    largest : the largest rank that a method is tried with, where it is not the last of these; FBCP
-        starts there, and prunes.
-    largest_on : the same on one tensor, where it differs.
+    ranks : what methods choose from; `Protocol.patience` ends each ladder where it no longer helps.
+    synthetic_ranks : the same for the synthetic tensors, and the rank that these were made with.
+    curve_ranks, synthetic_curve : at which VAECP is shown.
+    own_ranks : by tensor and method, where they differ. FBCP prunes what it is given. Where a fit takes minutes these begin near the
+        best rank; the page names the methods that took the first or the last.
+    most_repeats : by tensor, where a fit takes minutes.
     paper_ranks : what `VAECP.paper` chooses from on real data; on the synthetic tensors it has the
         rank that they were made with.
     paper_rate : the largest of the published rates (1e-5, 2e-5, 5e-5); on the synthetic tensors it
@@ -65,40 +67,65 @@ class Study:
     protocol: Protocol
     ranks: tuple[int, ...]
     synthetic_ranks: tuple[int, ...]
+    curve_ranks: tuple[int, ...]
+    synthetic_curve: tuple[int, ...]
     paper_ranks: tuple[int, ...]
     paper_rate: float
     paper_steps: int
     reading_steps: tuple[int, ...]
-    largest: dict[str, int] = field(default_factory=dict)
-    largest_on: dict[str, dict[str, int]] = field(default_factory=dict)
+    own_ranks: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    most_repeats: dict[str, int] = field(default_factory=dict)
     stride: int = 1
     note: str = ""
 
+    def ranks_on(self, name: str) -> dict[str, tuple[int, ...]]:
+        """Return what every method chooses from on a tensor."""
+        usual = self.ranks
+        if name in SYNTHETIC:
+            usual = tuple(sorted({*self.synthetic_ranks, SYNTHETIC[name]}))
+        own = self.own_ranks.get(name.split()[0], {})
+        return {method: own.get(method, usual) for method in METHODS}
+
 
 FULL = Study(
-    protocol=Protocol(folds_per_repeat=1),
-    ranks=(3, 5, 10, 15, 20, 30, 50, 75, 100),
-    synthetic_ranks=(5, 9, 10, 11, 12, 15, 20, 30),
+    protocol=Protocol(folds_per_repeat=1, patience=2),
+    ranks=(3, 5, 10, 15, 20, 30, 50, 75, 100, 150, 200),
+    synthetic_ranks=(5, 8, 15, 20, 30, 40, 60, 80),
+    curve_ranks=(5, 10, 20, 50, 100),
+    synthetic_curve=(5, 9, 10, 11, 12, 20),
     paper_ranks=(10, 20, 50),
     paper_rate=5e-5,
     paper_steps=100_000,
     reading_steps=(20_000, 100_000, 1_000_000),
-    largest={"HOSVD": 50, "TuckerALS": 50, "InfTucker": 20},
-    largest_on={
-        "synthetic": {"InfTucker": 20},
-        "amino": {"FBCP": 50},
-        "sugar": {"FBCP": 50, "InfTucker": 5},
+    own_ranks={
+        "synthetic": {"FBCP": (15, 30)},
+        "amino": {"FBCP": (20, 50)},
+        "fia": {"FBCP": (50, 100)},
+        "sugar": {
+            "CPALS": (15, 20, 30, 50, 75, 100, 150, 200),
+            "NCP": (10, 15, 20, 30, 50, 75),
+            "HOSVD": (10, 15, 20, 25, 30),
+            "TuckerALS": (10, 15, 20, 25, 30),
+            "FBCP": (20, 50),
+            "InfTucker": (5,),
+        },
     },
+    most_repeats={"fia": 5, "sugar": 5},
 )
 QUICK = Study(
     protocol=Protocol(repeats=2, folds=2, folds_per_repeat=1),
     ranks=(5, 20),
     synthetic_ranks=(5, 15),
+    curve_ranks=(5, 20),
+    synthetic_curve=(5, 15),
     paper_ranks=(20,),
     paper_rate=5e-5,
     paper_steps=100_000,
     reading_steps=(20_000,),
-    largest={"InfTucker": 5},
+    own_ranks={
+        "synthetic": {"FBCP": (15,), "InfTucker": (5,)},
+        **{name: {"FBCP": (20,), "InfTucker": (5,)} for name in REAL},
+    },
     stride=10,
     note="quick run: 2 repeats, 1 fold of 2, 2 ranks, a tenth of sugar",
 )
@@ -121,7 +148,7 @@ def curve_runs(study: Study, chosen: Sequence[Case]) -> list[Run]:
     found = []
     for case in chosen:
         if "VAECP" in case.candidates:
-            ranks = study.synthetic_ranks if case.name in SYNTHETIC else study.ranks
+            ranks = study.synthetic_curve if case.name in SYNTHETIC else study.curve_ranks
             curve = replace(case, candidates=candidates(["VAECP"], ranks))
             found += fold_runs(curve, protocol)
     return found
@@ -129,19 +156,17 @@ def curve_runs(study: Study, chosen: Sequence[Case]) -> list[Run]:
 
 def _case(name: str, study: Study, methods: Sequence[str]) -> Case:
     observations = _tensor(name, study)
-    ranks = study.synthetic_ranks if name in SYNTHETIC else study.ranks
-    found = candidates(METHODS, ranks, FIXED, own_rank=True)
-    largest = study.largest | study.largest_on.get(name.split()[0], {})
-    for limited, rank in largest.items():
-        found[limited] = [given for given in found[limited] if dict(given)["rank"] <= rank]
-    found["FBCP"] = found["FBCP"][-1:]  # it prunes what it is given
+    found = {
+        method: candidates([method], ranks, FIXED, own_rank=True)[method]
+        for method, ranks in study.ranks_on(name).items()
+    }
     for method, others in ALSO.items():
         found[method] += [
             settings_of(**dict(given) | other) for other in others for given in found[method]
         ]
     found["VAECP.paper"] = _published(study, observations, SYNTHETIC.get(name))
     kept = {name: found[name] for name in found if not methods or name in methods}
-    return Case(name, observations, kept)
+    return Case(name, observations, kept, study.most_repeats.get(name))
 
 
 def _tensor(name: str, study: Study) -> Observations:
