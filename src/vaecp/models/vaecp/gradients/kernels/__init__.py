@@ -14,10 +14,19 @@ import jax
 from jax import Array
 
 from vaecp.models.vaecp.gradients.kernels import reference
-from vaecp.models.vaecp.gradients.kernels.reference import Tables
+from vaecp.models.vaecp.gradients.kernels.reference import Floats, Plan, Stored, Tables
 from vaecp.runtime.warning import warn_user
 
-__all__ = ["Tables", "decode", "log_likelihood"]
+__all__ = [
+    "Floats",
+    "Plan",
+    "Stored",
+    "Tables",
+    "decode",
+    "log_likelihood",
+    "log_likelihood_of_blocks",
+    "reads_blocks",
+]
 
 DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 
@@ -58,6 +67,31 @@ def _scaled(gradients: Tables, cotangent: Array):
 
 
 log_likelihood.defvjp(_value_and_gradients, _scaled)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+def log_likelihood_of_blocks(floats: Floats, stored: Stored, plan: Plan) -> Array:
+    """Return the same of a batch that is made of blocks, which are read where they lie."""
+    return log_likelihood(*reference.take_blocks(floats, stored, plan))
+
+
+def _of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+    gpu = _gpu()
+    kernels = {"cuda": functools.partial(gpu.of_blocks, plan=plan)} if gpu else {}
+    return jax.lax.platform_dependent(
+        floats, stored, **kernels, default=functools.partial(reference.of_blocks, plan=plan)
+    )
+
+
+log_likelihood_of_blocks.defvjp(
+    _of_blocks,
+    lambda plan, gradients, cotangent: (jax.tree.map(lambda g: cotangent * g, gradients), None),
+)
+
+
+def reads_blocks() -> bool:
+    """Whether there is a kernel that reads blocks of entries where they lie."""
+    return _gpu() is not None
 
 
 @functools.cache
