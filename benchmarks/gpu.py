@@ -24,7 +24,8 @@ from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop, Phase, Problem, run_chunk
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
 from vaecp.models.vaecp.gradients.objective import Entries
-from vaecp.models.vaecp.gradients.schedule import choose_block_size
+from vaecp.models.vaecp.gradients.schedule import choose_blocks
+from vaecp.runtime.placement import Placement
 
 SHAPE, RANK, HIDDEN, BATCH = (10_000, 5_000, 1_000), 20, 100, 524_288
 PUBLISHED = Architecture(RANK, HIDDEN, multilinear=False, shared_prior=True, near_zero=False)
@@ -36,13 +37,16 @@ def report(**found) -> None:
     print(json.dumps(found | {"device": device.device_kind, "jax": jax.__version__}), flush=True)
 
 
-def random_problem(n_entries: int) -> Problem:
+def random_problem(n_entries: int, block_size: int, sorted_mode: int | None) -> Problem:
     """Entries at random, made where they are used: a billion would be slow to send."""
     keys = jax.random.split(jax.random.key(0), 4)
     indices = [
         jax.random.randint(key, (n_entries,), 0, size, dtype=jnp.int32)
         for key, size in zip(keys, SHAPE, strict=False)
     ]
+    if sorted_mode is not None:  # the other modes and the values are random in any order
+        column = indices[sorted_mode].reshape(-1, block_size)
+        indices[sorted_mode] = jax.lax.map(jnp.sort, column, batch_size=256).ravel()
     ones = jnp.ones((1, n_entries))
     return Problem(
         training=Entries(
@@ -55,15 +59,27 @@ def random_problem(n_entries: int) -> Problem:
     )
 
 
-def entries_a_second(problem: Problem, n_steps: int) -> float:
+def blocks_of(n_entries: int) -> tuple[int, int | None]:
+    return choose_blocks(n_entries, BATCH, RowLayout(SHAPE), Placement.on(None))
+
+
+def entries_a_second(
+    problem: Problem, n_steps: int, block_size: int, sorted_mode: int | None
+) -> float:
     """Of the published model in the compiled loop, everything included."""
     n_entries = problem.training.values.size
-    block = choose_block_size(n_entries, BATCH)
-    loop = Loop(RowLayout(SHAPE), BATCH, block, n_draws=1, epochs_per_chunk=1)
+    loop = Loop(
+        RowLayout(SHAPE),
+        BATCH,
+        block_size,
+        n_draws=1,
+        epochs_per_chunk=1,
+        sorted_mode=sorted_mode,
+    )
     states = initial_states(0, [0.0], loop.layout, PUBLISHED, np.asarray(problem.free))
     phase = Phase(*(np.full(1, setting, np.float32) for setting in (1e-4, 1e-4, 1, 0, 0)))
     random = np.random.default_rng(0)
-    order = random.permutation(n_entries // block)[: n_steps * BATCH // block]
+    order = random.permutation(n_entries // block_size)[: n_steps * BATCH // block_size]
     batches = order.astype(np.int32).reshape(1, n_steps, 1, -1)
     best = np.inf
     for _ in range(4):  # the first compiles
@@ -77,12 +93,14 @@ def entries_a_second(problem: Problem, n_steps: int) -> float:
 
 
 def throughput() -> None:
-    problem = random_problem(64 * BATCH)
-    kernel = entries_a_second(problem, 64)
+    n_entries = 64 * BATCH
+    blocks = blocks_of(n_entries)
+    problem = random_problem(n_entries, *blocks)
+    kernel = entries_a_second(problem, 64, *blocks)
     floor = _forward_alone(problem)
     fused._gpu = lambda: None
     jax.clear_caches()
-    plain = entries_a_second(problem, 64)
+    plain = entries_a_second(problem, 64, *blocks)
     report(
         what="training throughput",
         entries_per_second=kernel,
@@ -90,6 +108,53 @@ def throughput() -> None:
         ratio=kernel / plain,
         reading_alone=floor,
     )
+
+
+VARIANTS = {
+    "as it is": {},
+    "32-bit rows": {"half": False},
+    "exact tangent": {"fast_tanh": False},
+    "32-bit rows, exact tangent": {"half": False, "fast_tanh": False},
+    "products and sums apart": {"fused": False},
+    "no sums over runs": {"runs": False},
+    "next entries read ahead": {"ahead": True},
+    "2 entries a tile": {"tile": 256},
+    "2 entries a tile, 4,224 programs": {"tile": 256, "programs": 4224},
+    "8 entries a tile": {"tile": 1024},
+    "4,096 programs": {"programs": 4096},
+    "1,056 programs": {"programs": 1056},
+}
+"""Settings of the kernel that differ from its own."""
+
+
+def variants() -> None:
+    """Throughput of each setting of the kernel, of small blocks in random order, and of gathered batches."""
+    if jax.default_backend() != "gpu":
+        raise SystemExit("variants of the GPU's kernel want a GPU")
+    from vaecp.models.vaecp.gradients.kernels import gpu
+
+    n_entries = 64 * BATCH
+    blocks = blocks_of(n_entries)
+    problem = random_problem(n_entries, *blocks)
+    usual = gpu.SETTINGS
+
+    def tried(name: str, *blocks) -> None:
+        jax.clear_caches()
+        try:
+            report(variant=name, entries_per_second=entries_a_second(problem, 64, *blocks))
+        except Exception as error:  # of one variant: the others are still of interest
+            report(variant=name, failed=f"{type(error).__name__}: {error}"[:600])
+
+    for name, changed in VARIANTS.items():
+        gpu.SETTINGS = usual._replace(**changed)
+        tried(name, *blocks)
+    gpu.SETTINGS = usual
+    tried("sorted, but not told so", blocks[0], None)
+    kept, fused.reads_blocks = fused.reads_blocks, lambda: False
+    tried("gathered batches, a product per mode", *blocks)
+    fused.reads_blocks = kept
+    problem = random_problem(n_entries, 512, None)
+    tried("blocks of 512 in random order", 512, None)
 
 
 def _forward_alone(problem: Problem) -> float:
@@ -115,14 +180,18 @@ def _forward_alone(problem: Problem) -> float:
 
 def billion() -> None:
     n_entries = -(-1_000_000_000 // BATCH) * BATCH
-    problem = random_problem(n_entries)
-    rate = entries_a_second(problem, n_entries // BATCH)
+    blocks = blocks_of(n_entries)
+    start = time.perf_counter()
+    problem = jax.block_until_ready(random_problem(n_entries, *blocks))
+    made = time.perf_counter() - start
+    rate = entries_a_second(problem, n_entries // BATCH, *blocks)
     memory = jax.devices()[0].memory_stats() or {}
     report(
         what="an epoch over a billion entries",
         entries=n_entries,
         seconds=n_entries / rate,
         entries_per_second=rate,
+        seconds_to_make_and_sort=made,
         peak_bytes=memory.get("peak_bytes_in_use"),
     )
 

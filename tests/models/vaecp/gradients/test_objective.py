@@ -11,7 +11,13 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from vaecp.models.vaecp.gradients import rows as factors
-from vaecp.models.vaecp.gradients.decoder import Decoder, decode, initial_decoder
+from vaecp.models.vaecp.gradients.decoder import (
+    Decoder,
+    decode,
+    initial_decoder,
+    look_up,
+    project,
+)
 from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.noise import seeds
 from vaecp.models.vaecp.gradients.objective import Entries, Parameters, batch_elbo, elbo
@@ -174,6 +180,16 @@ def test_rows_are_projected_alike_before_and_after_they_are_gathered(
         decode(multilinear, rows, LAYOUT, few)[0],
         rtol=1e-5,
     )
+
+
+def test_one_product_for_all_modes_projects_as_one_for_each(parameters, entries, multilinear):
+    decoder = multilinear._replace(bias=jnp.linspace(-1, 1, HIDDEN))
+    found = project(decoder, parameters.rows.mean, LAYOUT)
+    expected = look_up(decoder, parameters.rows.mean, LAYOUT, jnp.tile(entries.indices, (5, 1)))
+    for name in found._fields:
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=1e-5, atol=1e-6
+        )
 
 
 def test_with_a_silent_network_the_multilinear_path_is_cp(parameters, multilinear):
