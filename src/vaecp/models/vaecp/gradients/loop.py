@@ -209,7 +209,7 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, draws, loop
     return state, epoch
 
 
-def _gradient(parameters, inputs, bound_of, kl_weight: Array, weight_precision: Array):
+def _gradient(parameters, inputs, bound_of, kl_weight, weight_precision):
     """Return the gradient of a minibatch's loss, and the terms of its bound."""
 
     def loss(parameters: Parameters):

@@ -10,7 +10,7 @@ before it is added.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +72,7 @@ def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats
 
 
 def _launch(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
-    settings = SETTINGS
+    settings = SETTINGS._replace(fast_tanh=SETTINGS.fast_tanh and _has_tanh())
     width = pl.next_power_of_2(max(table.shape[1] for table in floats[:2]))
     tile = max(settings.tile // width, 1)
     n_tiles = pl.cdiv(stored.blocks.shape[0] * plan.block_size, tile)
@@ -92,23 +92,21 @@ def _launch(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
         interpret=INTERPRET,
         name="vaecp_log_likelihood",
     )
-    totals, *gradients = call(*inputs, *zeros)
-    return totals[0], Floats(*gradients, totals[1:])
+    totals, projected, factors, heads = call(*inputs, *zeros)
+    return totals[0], Floats(projected, factors, heads, totals[1:])
 
 
 def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
-    floats, stored = Floats(*refs[:4]), Stored(*refs[4:8])
+    floats, stored = cast(Any, Floats(*refs[:4])), Stored(*refs[4:8])
     totals, d_projected, d_factors, d_heads = refs[12:]  # aliases of the zeros before them
     units, is_unit = _columns(floats.projected.shape[1])
-    rank = floats.factors.shape[1]
-    components, is_component = _columns(max(rank, 1))
+    has_factors = floats.factors.shape[1] > 0
     run_mode = plan.sorted_mode if settings.runs else None
     # (tile, units): a row per entry.
-    of_mean, of_log_variance = (
+    heads = [
         triton.load(floats.heads.at[head, units], mask=is_unit, other=0.0)[None] for head in (0, 1)
-    )
+    ]
     first = pl.program_id(0) * n_tiles
-    fma = _fma if settings.fused else _multiply_add
 
     def read(number):
         position = (first + number) * tile + jnp.arange(tile)
@@ -117,31 +115,24 @@ def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
     def block(number, carry):
         sums, run, (rows, value, weight, exists) = carry
         following = read(number + 1) if settings.ahead else None
-        read_rows = [_rows_of(floats.projected, row, units, is_unit) for row in rows]
-        hidden = _tanh(_sum([each.astype(jnp.float32) for each in read_rows]), settings.fast_tanh)
-        mean = jnp.sum(hidden * of_mean, axis=1) + floats.biases[0]
-        log_variance = jnp.sum(hidden * of_log_variance, axis=1) + floats.biases[1]
-        own = (
-            [_rows_of(floats.factors, row, components, is_component) for row in rows]
-            if rank
-            else []
+        hidden = _hidden(floats.projected, rows, settings)
+        mean, log_variance = (
+            jnp.sum(hidden * head, axis=1) + floats.biases[n] for n, head in enumerate(heads)
         )
-        if rank:
+        own = _own_factors(floats.factors, rows) if has_factors else []
+        if has_factors:
             mean += jnp.sum(_product(own), axis=1)
         log_likelihood, *slopes = _gaussian(value - mean, log_variance, weight)
         log_likelihood = jnp.where(exists, log_likelihood, jnp.nan)
         counts = weight != 0
-        slope = fma(slopes[0][:, None], of_mean, slopes[1][:, None] * of_log_variance)
-        slope *= fma(-hidden, hidden, 1.0)
+        slope = _slope(hidden, slopes, heads, settings)
         for mode, row in enumerate(rows):
             if mode == run_mode:
                 run = _add_runs(d_projected, row, units, slope, counts, is_unit, run)
             else:
                 _add_rows(d_projected, row, units, slope, counts[:, None] & is_unit[None])
-        for mode, row in enumerate(rows if rank else []):
-            others = _product(own[:mode] + own[mode + 1 :])
-            mask = counts[:, None] & is_component[None]
-            _add_rows(d_factors, row, components, slopes[0][:, None] * others, mask)
+        if has_factors:
+            _add_factors(d_factors, rows, own, slopes[0], counts)
         terms = [jnp.sum(each) for each in (log_likelihood, *slopes)]
         terms += [jnp.sum(each[:, None] * hidden, axis=0) for each in slopes]
         sums = tuple(total + term for total, term in zip(sums, terms, strict=True))
@@ -158,7 +149,35 @@ def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
         add(d_heads, (jnp.full_like(units, head), units), total, is_unit)
 
 
-def _entries_at(position: Array, stored: Stored, plan: Plan, n_rows: int):
+def _hidden(projected, rows: tuple[Array, ...], settings: Settings) -> Array:
+    units, is_unit = _columns(projected.shape[1])
+    own = [_rows_of(projected, row, units, is_unit).astype(jnp.float32) for row in rows]
+    return _tanh(functools.reduce(jnp.add, own), settings.fast_tanh)
+
+
+def _slope(hidden: Array, slopes: list[Array], heads: list[Array], settings: Settings) -> Array:
+    """Return the slopes of the log-likelihood in what the tangent is taken of."""
+    fma = _fma if settings.fused else _multiply_add
+    in_hidden = fma(slopes[0][:, None], heads[0], slopes[1][:, None] * heads[1])
+    return in_hidden * fma(-hidden, hidden, 1.0)
+
+
+def _own_factors(factors, rows: tuple[Array, ...]) -> list[Array]:
+    components, exists = _columns(factors.shape[1])
+    return [_rows_of(factors, row, components, exists) for row in rows]
+
+
+def _add_factors(
+    table, rows: tuple[Array, ...], own: list[Array], slope: Array, counts: Array
+) -> None:
+    components, exists = _columns(table.shape[1])
+    for mode, row in enumerate(rows):
+        others = _product(own[:mode] + own[mode + 1 :])
+        mask = counts[:, None] & exists[None]
+        _add_rows(table, row, components, slope[:, None] * others, mask)
+
+
+def _entries_at(position: Array, stored: Any, plan: Plan, n_rows: int):
     """Rows, value and weight of the entries at these positions of a batch, and whether all rows exist."""
     inside = position < stored.blocks.shape[0] * plan.block_size
     block = triton.load(stored.blocks.at[position // plan.block_size], mask=inside, other=0)
@@ -229,16 +248,18 @@ def _add_rows(table, rows: Array, columns: Array, terms: Array, mask: Array) -> 
     add(table, place, terms, mask)
 
 
-def _sum(arrays: list[Array]) -> Array:
-    return functools.reduce(jnp.add, arrays)
-
-
 def _product(arrays: list[Array]) -> Array:
     return functools.reduce(jnp.multiply, arrays)
 
 
+def _has_tanh() -> bool:
+    """Whether the card has an instruction for the tangent, as cards since 2018 have."""
+    capability = getattr(jax.devices()[0], "compute_capability", "9.0")
+    return not INTERPRET and float(capability) >= 7.5
+
+
 def _tanh(x: Array, fast: bool) -> Array:
-    if fast and not INTERPRET:
+    if fast:
         return triton.approx_tanh(x)
     return 1 - 2 / (1 + jnp.exp(2 * x))
 
