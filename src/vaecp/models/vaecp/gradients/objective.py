@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -10,7 +11,7 @@ from jax import Array
 
 from vaecp.models.vaecp.gradients import rows as variational
 from vaecp.models.vaecp.gradients.decoder import Decoder, look_up, project
-from vaecp.models.vaecp.gradients.kernels import Plan, Stored, Tables, log_likelihood_of_blocks
+from vaecp.models.vaecp.gradients.kernels import Plan, Stored, Tables, of_blocks
 from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
@@ -106,11 +107,33 @@ def elbo_of_blocks(
 
     def log_likelihood(seed: Array) -> Array:
         rows = variational.sample(parameters.rows, seed)
-        return log_likelihood_of_blocks(project(parameters.decoder, rows, layout), stored, plan)
+        return _of_blocks(parameters.decoder, rows, stored, plan, layout)
 
     sums = jax.vmap(log_likelihood)(seeds)
     kl = variational.kl(parameters.rows, parameters.prior, layout, free)
     return elbo(sums, stored.blocks.size * plan.block_size, kl, n_entries)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+def _of_blocks(decoder: Decoder, rows: Array, stored: Stored, plan: Plan, layout: RowLayout):
+    return of_blocks(project(decoder, rows, layout), stored, plan)[0]
+
+
+def _of_blocks_forward(
+    decoder: Decoder, rows: Array, stored: Stored, plan: Plan, layout: RowLayout
+):
+    floats, pull = jax.vjp(lambda decoder, rows: project(decoder, rows, layout), decoder, rows)
+    value, gradients = of_blocks(floats, stored, plan)
+    return value, pull(gradients)
+
+
+def _of_blocks_backward(plan: Plan, layout: RowLayout, gradients, cotangent: Array):
+    # Scaled here, where gradients are small: those of projected rows are several times as many numbers.
+    decoder, rows = jax.tree.map(lambda g: cotangent * g, gradients)
+    return decoder, rows, None
+
+
+_of_blocks.defvjp(_of_blocks_forward, _of_blocks_backward)
 
 
 def _of_part(

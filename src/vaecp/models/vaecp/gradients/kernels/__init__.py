@@ -24,7 +24,7 @@ __all__ = [
     "Tables",
     "decode",
     "log_likelihood",
-    "log_likelihood_of_blocks",
+    "of_blocks",
     "reads_blocks",
 ]
 
@@ -69,24 +69,16 @@ def _scaled(gradients: Tables, cotangent: Array):
 log_likelihood.defvjp(_value_and_gradients, _scaled)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
-def log_likelihood_of_blocks(floats: Floats, stored: Stored, plan: Plan) -> Array:
-    """Return the same of a batch that is made of blocks, which are read where they lie."""
-    return log_likelihood(*reference.take_blocks(floats, stored, plan))
+def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+    """Return the log-likelihood of a batch that is made of blocks, and its gradients.
 
-
-def _of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+    The kernel of a GPU reads the blocks where they lie; elsewhere they are gathered.
+    """
     gpu = _gpu()
     kernels = {"cuda": functools.partial(gpu.of_blocks, plan=plan)} if gpu else {}
     return jax.lax.platform_dependent(
         floats, stored, **kernels, default=functools.partial(reference.of_blocks, plan=plan)
     )
-
-
-log_likelihood_of_blocks.defvjp(
-    _of_blocks,
-    lambda plan, gradients, cotangent: (jax.tree.map(lambda g: cotangent * g, gradients), None),
-)
 
 
 def reads_blocks() -> bool:

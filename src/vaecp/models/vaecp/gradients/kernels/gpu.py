@@ -29,8 +29,9 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    half : whether rows are read as 16-bit floats, with 11 bits like the factors of a product on a GPU.
-    fast_tanh : whether the tangent is the card's own, whose relative error is 2^-11.
+    half : whether rows of sorted blocks are read as 16-bit floats, with 11 bits like the factors of a
+        product on a GPU.
+    fast_tanh : whether the tangent is the card's own there, whose relative error is 2^-11.
     fused : whether a product and a sum are one instruction.
     runs : whether terms of one row in succession are summed before they are added, where entries lie
         in the order of these rows.
@@ -72,7 +73,10 @@ def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats
 
 
 def _launch(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
-    settings = SETTINGS._replace(fast_tanh=SETTINGS.fast_tanh and _has_tanh())
+    settings = SETTINGS
+    if plan.sorted_mode is None:  # no large batch, where speed counts
+        settings = settings._replace(half=False, fast_tanh=False)
+    settings = settings._replace(fast_tanh=settings.fast_tanh and _has_tanh())
     width = pl.next_power_of_2(max(table.shape[1] for table in floats[:2]))
     tile = max(settings.tile // width, 1)
     n_tiles = pl.cdiv(stored.blocks.shape[0] * plan.block_size, tile)
