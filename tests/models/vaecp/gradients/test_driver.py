@@ -134,6 +134,21 @@ def test_epochs_that_pad_the_last_chunk_leave_no_trace(observations):
     np.testing.assert_array_equal(outcome.history["elbo"], whole[:13])
 
 
+def test_blocks_read_where_they_lie_train_as_gathered_batches_do(observations, monkeypatch):
+    train, held_out = observations.split(0.25, 0)
+    gathered = outcome_of(train, held_out, n_epochs=10)
+    monkeypatch.setattr(loops.fused, "reads_blocks", lambda: True)
+    loops.run_chunk.clear_cache()
+    where_they_lie = outcome_of(train, held_out, n_epochs=10)
+    loops.run_chunk.clear_cache()
+    for found, expected in zip(
+        jax.tree.leaves(where_they_lie.parameters),
+        jax.tree.leaves(gathered.parameters),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
 def test_groups_of_members_train_in_threads_with_one_program(observations):
     """A thread that does not know the chosen device would compile the loop again."""
     before = loops.run_chunk._cache_size()

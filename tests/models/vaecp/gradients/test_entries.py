@@ -37,6 +37,33 @@ def test_every_entry_is_in_one_batch_of_an_epoch(batch_size, block_size, n_parts
         )
 
 
+def test_entries_of_sorted_blocks_are_those_of_the_blocks():
+    tensor = small_tensor()
+    usual, by_row = (
+        place_problem(
+            tensor,
+            None,
+            FREE,
+            loop(64, 8, sorted_mode=mode),
+            np.random.default_rng(0),
+            Placement.on("cpu"),
+        ).training
+        for mode in (None, 1)
+    )
+    columns = np.reshape(by_row.indices, (-1, 8, 2))[..., 1]
+    assert (np.diff(columns, axis=1) >= 0).all()
+    assert (np.diff(np.reshape(usual.indices, (-1, 8, 2))[..., 1], axis=1) < 0).any()
+    for name in FIELDS:
+        blocks = [np.sort(np.reshape(getattr(each, name), (-1, 8))) for each in (usual, by_row)]
+        np.testing.assert_array_equal(*blocks)
+    weighted = np.ravel(by_row.weights) > 0
+    dense = np.zeros((12, 12), dtype=np.float32)
+    dense[tuple(np.reshape(by_row.indices, (-1, 2))[weighted].T)] = np.ravel(by_row.values)[
+        weighted
+    ]
+    np.testing.assert_array_equal(dense[tuple(tensor.indices.T)], tensor.values.astype(np.float32))
+
+
 def test_held_out_entries_count_only_when_they_are_let_in():
     train, held_out = small_tensor().split(0.25, 0)
     program, random = loop(epochs_per_chunk=1), np.random.default_rng(0)

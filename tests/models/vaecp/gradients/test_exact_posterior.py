@@ -7,6 +7,7 @@ import optax
 
 from vaecp.models.vaecp.gradients.decoder import Decoder
 from vaecp.models.vaecp.gradients.layout import RowLayout
+from vaecp.models.vaecp.gradients.noise import seeds
 from vaecp.models.vaecp.gradients.objective import Entries, Parameters, batch_elbo
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 
@@ -43,7 +44,7 @@ def test_with_a_linear_decoder_the_posterior_is_the_exact_gaussian_one(random):
     def cost(rows, key):
         all_free = jnp.ones((layout.n_rows, rank))
         return -batch_elbo(
-            Parameters(rows, prior, decoder), entries, key, len(values), layout, all_free, 32
+            Parameters(rows, prior, decoder), entries, seeds(key, 32), len(values), layout, all_free
         ).value
 
     def step(carry, key):

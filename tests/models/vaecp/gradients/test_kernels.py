@@ -7,7 +7,7 @@ import pytest
 
 from vaecp.models.vaecp.gradients import kernels as fused
 from vaecp.models.vaecp.gradients.kernels import additions, cpu, reference
-from vaecp.models.vaecp.gradients.kernels.reference import Tables
+from vaecp.models.vaecp.gradients.kernels.reference import Floats, Plan, Stored, Tables
 
 pytestmark = pytest.mark.slow
 
@@ -193,19 +193,128 @@ def test_the_gpu_kernel_looks_at_its_arrays_before_it_starts(entries):
     with pytest.raises(ValueError, match="arrays of"):
         gpu.value_and_gradients(WRONG["heads"](member), values, weights)
     lowered = jax.jit(gpu.value_and_gradients).trace(member, values, weights)
-    assert lowered.lower(lowering_platforms=("cuda",)).as_text()
+    assert "triton" in lowered.lower(lowering_platforms=("cuda",)).as_text()
 
 
-@pytest.mark.skipif(jax.default_backend() != "gpu", reason="there is no GPU")
-def test_the_gpu_kernel_gives_the_value_and_gradients_of_the_reference(entries):
+PRECISE = {"half": False, "fast_tanh": False}
+on_a_gpu = pytest.mark.skipif(jax.default_backend() != "gpu", reason="there is no GPU")
+
+
+@on_a_gpu
+@pytest.mark.parametrize(
+    "settings", [{}, {"fused": False, "tile": 32}], ids=["as it is", "other tiles"]
+)
+def test_the_gpu_kernel_gives_the_value_and_gradients_of_the_reference(
+    entries, monkeypatch, settings
+):
     from vaecp.models.vaecp.gradients.kernels import gpu
 
+    monkeypatch.setattr(gpu, "SETTINGS", gpu.SETTINGS._replace(**settings))
     with jax.default_matmul_precision("highest"):
         close(
             *(
                 jax.jit(jax.vmap(module.value_and_gradients, OF_MEMBERS))(*entries)
                 for module in (gpu, reference)
             )
+        )
+
+
+OFFSETS = (0, 4, 9)
+
+
+def blocks_of_entries(random, *, in_order: bool, rank: int = 3) -> tuple[Floats, Stored]:
+    """Four blocks of sixteen entries, of which a batch takes three."""
+    indices = random.integers((4, 5, 6), size=(4, 16, 3))
+    if in_order:
+        indices[..., 0] = np.sort(indices[..., 0], axis=1)
+
+    def draw(*shape):
+        return jnp.asarray(random.normal(size=shape), jnp.float32)
+
+    floats = Floats(draw(15, 11), draw(15, rank), 0.3 * draw(2, 11), draw(2))
+    weights = jnp.asarray(random.integers(3, size=64), jnp.float32)
+    blocks = jnp.asarray([2, 0, 3], jnp.int32)
+    return floats, Stored(jnp.asarray(indices.reshape(64, 3), jnp.int32), draw(64), weights, blocks)
+
+
+def test_blocks_of_entries_are_the_entries_in_them(random):
+    floats, stored = blocks_of_entries(random, in_order=False)
+    chosen = np.concatenate([np.arange(32, 48), np.arange(16), np.arange(48, 64)])
+    ids = stored.indices[chosen] + jnp.asarray(OFFSETS)
+    expected = jax.value_and_grad(
+        lambda floats: reference.log_likelihood(
+            Tables(ids, *floats), stored.values[chosen], stored.weights[chosen]
+        )
+    )(floats)
+    close(fused.of_blocks(floats, stored, Plan(16, OFFSETS)), expected)
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """The kernel of the GPU, carried out by JAX, which has no additions in any order."""
+    gpu = pytest.importorskip("vaecp.models.vaecp.gradients.kernels.gpu")
+    state = pytest.importorskip("jax._src.state.primitives")
+
+    def add(ref, place, terms, mask=None):
+        state.ref_addupdate(ref, place, terms if mask is None else jnp.where(mask, terms, 0.0))
+
+    monkeypatch.setattr(gpu, "INTERPRET", True)
+    monkeypatch.setattr(gpu, "add", add)
+
+    def of_blocks(floats, stored, sorted_mode, **settings):
+        chosen = gpu.Settings(tile=64, programs=3, **settings)
+        monkeypatch.setattr(gpu, "SETTINGS", chosen)
+        return gpu.of_blocks(floats, stored, Plan(16, OFFSETS, sorted_mode))
+
+    return of_blocks
+
+
+@on_the_cpu
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("sorted_mode", [None, 0])
+def test_the_gpu_kernel_computes_what_the_reference_does(
+    interpreted, random, in_order, sorted_mode
+):
+    """Sums over runs of a row are right, whether or not entries lie in the order of its mode."""
+    floats, stored = blocks_of_entries(random, in_order=in_order)
+    found = interpreted(floats, stored, sorted_mode, half=False, ahead=in_order)
+    close(found, reference.of_blocks(floats, stored, Plan(16, OFFSETS)))
+
+
+@on_the_cpu
+def test_rows_of_small_batches_are_not_rounded(interpreted, random):
+    floats, stored = blocks_of_entries(random, in_order=True)
+    close(interpreted(floats, stored, None), reference.of_blocks(floats, stored, Plan(16, OFFSETS)))
+
+
+@on_the_cpu
+def test_rows_in_half_precision_cost_no_more_than_their_rounding(interpreted, random):
+    floats, stored = blocks_of_entries(random, in_order=True)
+    rounded = floats._replace(projected=floats.projected.astype(jnp.float16).astype(jnp.float32))
+    assert np.abs(rounded.projected - floats.projected).max() > 0
+    expected = reference.of_blocks(rounded, stored, Plan(16, OFFSETS))
+    close(interpreted(floats, stored, 0), expected)
+
+
+@on_the_cpu
+def test_the_gpu_kernel_gives_nan_for_rows_that_no_table_has(interpreted, random):
+    floats, stored = blocks_of_entries(random, in_order=False)
+    astray = stored._replace(indices=stored.indices.at[40, 1].set(10**6))
+    assert np.isnan(interpreted(floats, astray, None)[0])
+
+
+@on_a_gpu
+@pytest.mark.parametrize("in_order", [True, False])
+def test_the_gpu_kernel_sums_over_runs_as_the_reference_does(random, monkeypatch, in_order):
+    from vaecp.models.vaecp.gradients.kernels import gpu
+
+    floats, stored = blocks_of_entries(random, in_order=in_order)
+    precise = gpu.SETTINGS._replace(tile=64, programs=3, **PRECISE)
+    monkeypatch.setattr(gpu, "SETTINGS", precise)
+    with jax.default_matmul_precision("highest"):
+        expected = reference.of_blocks(floats, stored, Plan(16, OFFSETS))
+        close(
+            jax.jit(gpu.of_blocks, static_argnums=2)(floats, stored, Plan(16, OFFSETS, 0)), expected
         )
 
 

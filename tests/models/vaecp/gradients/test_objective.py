@@ -11,8 +11,15 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from vaecp.models.vaecp.gradients import rows as factors
-from vaecp.models.vaecp.gradients.decoder import Decoder, decode, initial_decoder
+from vaecp.models.vaecp.gradients.decoder import (
+    Decoder,
+    decode,
+    initial_decoder,
+    look_up,
+    project,
+)
 from vaecp.models.vaecp.gradients.layout import RowLayout
+from vaecp.models.vaecp.gradients.noise import seeds
 from vaecp.models.vaecp.gradients.objective import Entries, Parameters, batch_elbo, elbo
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 
@@ -65,12 +72,12 @@ def entries() -> Entries:
 
 
 ALL_FREE = jnp.ones((LAYOUT.n_rows, RANK))
-compiled_elbo = jax.jit(batch_elbo, static_argnames=("layout", "n_draws", "likelihood", "mesh"))
+compiled_elbo = jax.jit(batch_elbo, static_argnames=("layout", "likelihood", "mesh"))
 
 
-def bound(parameters, entries, n_entries=N_ENTRIES, **settings):
-    key = jax.random.key(3)
-    return compiled_elbo(parameters, entries, key, n_entries, LAYOUT, ALL_FREE, **settings)
+def bound(parameters, entries, n_entries=N_ENTRIES, n_draws=1, **settings):
+    each = seeds(jax.random.key(3), n_draws)
+    return compiled_elbo(parameters, entries, each, n_entries, LAYOUT, ALL_FREE, **settings)
 
 
 def by_name(parameters: Parameters) -> published.Numbers:
@@ -83,7 +90,7 @@ def gradients(parameters, entries) -> tuple[published.Numbers, published.Numbers
     """By JAX, and by hand."""
     automatic = jax.jit(jax.grad(lambda p: bound(p, entries, n_entries=30).value))(parameters)
     unit = jax.tree.map(jnp.zeros_like, parameters.rows)
-    noise = factors.sample(unit, jax.random.split(jax.random.key(3), 1)[0])
+    noise = factors.sample(unit, seeds(jax.random.key(3), 1)[0])
     by_hand = published.gradient(
         by_name(parameters),
         np.asarray(entries.indices) + np.array(LAYOUT.offsets),
@@ -155,8 +162,7 @@ def test_parts_of_a_batch_are_one_batch(parameters, entries):
 
 
 def test_several_draws_are_averaged(parameters, entries):
-    keys = jax.random.split(jax.random.key(3), 4)
-    rows = [factors.sample(parameters.rows, key) for key in keys]
+    rows = [factors.sample(parameters.rows, seed) for seed in seeds(jax.random.key(3), 4)]
     outputs = [decode(parameters.decoder, draw, LAYOUT, entries.indices) for draw in rows]
     each = [stats.norm.logpdf(entries.values, m, np.exp(0.5 * v)).sum() for m, v in outputs]
     found = bound(parameters, entries, n_draws=4).log_likelihood
@@ -174,6 +180,16 @@ def test_rows_are_projected_alike_before_and_after_they_are_gathered(
         decode(multilinear, rows, LAYOUT, few)[0],
         rtol=1e-5,
     )
+
+
+def test_one_product_for_all_modes_projects_as_one_for_each(parameters, entries, multilinear):
+    decoder = multilinear._replace(bias=jnp.linspace(-1, 1, HIDDEN))
+    found = project(decoder, parameters.rows.mean, LAYOUT)
+    expected = look_up(decoder, parameters.rows.mean, LAYOUT, jnp.tile(entries.indices, (5, 1)))
+    for name in found._fields:
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=1e-5, atol=1e-6
+        )
 
 
 def test_with_a_silent_network_the_multilinear_path_is_cp(parameters, multilinear):

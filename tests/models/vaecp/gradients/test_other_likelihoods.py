@@ -13,6 +13,7 @@ from vaecp.models.vaecp.gradients.entries import InMemory
 from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.loop import Loop
 from vaecp.models.vaecp.gradients.members import Architecture, free_numbers, initial_states
+from vaecp.models.vaecp.gradients.noise import seeds
 from vaecp.models.vaecp.gradients.objective import Entries, Parameters, batch_elbo
 from vaecp.models.vaecp.gradients.schedule import Schedule
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Gaussian, Likelihood
@@ -56,8 +57,8 @@ def test_the_bound_sums_the_densities_of_the_likelihood(random):
     indices = np.argwhere(np.ones(shape))
     values = random.normal(size=12)
     entries = Entries(jnp.asarray(indices), jnp.asarray(values, jnp.float32), jnp.ones(12))
-    key = jax.random.key(0)
-    found = batch_elbo(parameters, entries, key, 12, layout, jnp.asarray(free), 1, Laplace())
+    each = seeds(jax.random.key(0), 1)
+    found = batch_elbo(parameters, entries, each, 12, layout, jnp.asarray(free), Laplace())
     rows = np.asarray(certain.mean, dtype=float)
     own, other = rows[indices[:, 0]], rows[3 + indices[:, 1]]
     hidden = np.tanh(

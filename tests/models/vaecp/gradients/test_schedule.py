@@ -1,6 +1,9 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.schedule import (
     FINISHING_RATE,
     MAX_EPOCHS,
@@ -9,8 +12,10 @@ from vaecp.models.vaecp.gradients.schedule import (
     Schedule,
     choose_batch_size,
     choose_block_size,
+    choose_blocks,
     choose_epochs,
 )
+from vaecp.runtime.placement import Placement
 
 
 def test_phases_warm_the_kl_up_and_hand_over_to_the_variance_head():
@@ -42,6 +47,20 @@ def test_a_decaying_rate_is_half_a_cosine():
     (phase,) = Schedule(4, 0.2, decay=True, kl_warmup=0.0, scale_from=1.0).phases()
     expected = 0.1 * (1 + np.cos(np.pi * np.array([0, 0.25, 0.5, 0.75])))
     np.testing.assert_allclose(phase.learning_rate, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("platform", "batch_size", "expected"),
+    [
+        ("cpu", 2**19, (512, None)),
+        ("gpu", 2**19, (2**15, 2)),  # a row of the third mode has 32 entries of a block
+        ("gpu", 2**13, (512, None)),
+    ],
+)
+def test_large_batches_on_a_gpu_are_made_of_sorted_blocks(platform, batch_size, expected):
+    layout = RowLayout((10_000, 5_000, 1_000))
+    placement = Placement((SimpleNamespace(platform=platform),))
+    assert choose_blocks(2**25, batch_size, layout, placement) == expected
 
 
 @pytest.mark.parametrize("n_entries", [1, 100, 5_000, 200_000, 30_000_000])

@@ -92,10 +92,10 @@ def place_problem(
     every = padded_entries(indices[order], values[order], n_entries)
     is_held_out = np.pad(order >= len(train), (0, n_entries - len(order))).astype(np.float32)
 
+    places = _places(every[0], loop)
+
     def cut(array: np.ndarray):
-        # In turn, so that padding is spread over the parts.
-        parts = array.reshape(-1, loop.n_parts, *array.shape[1:]).swapaxes(0, 1)
-        return placement.of_entries(np.ascontiguousarray(parts))
+        return placement.of_entries(array[places])
 
     return Problem(
         training=Entries(cut(every[0]), cut(every[1]), cut(every[2] - is_held_out)),
@@ -104,6 +104,17 @@ def place_problem(
         validation=place_validation(judging, judged, placement),
         free=placement.of_all(free.astype(np.float32)),
     )
+
+
+def _places(indices: np.ndarray, loop: Loop) -> np.ndarray:
+    """Which entries lie in which part, (parts, n), in blocks that are sorted if the loop says so."""
+    # In turn, so that padding is spread over the parts.
+    places = np.arange(len(indices)).reshape(-1, loop.n_parts).T
+    if loop.sorted_mode is None:
+        return places
+    in_blocks = places.reshape(-1, loop.block_size)
+    within = np.argsort(indices[in_blocks, loop.sorted_mode], axis=1, kind="stable")
+    return np.take_along_axis(in_blocks, within, axis=1).reshape(places.shape)
 
 
 def place_validation(indices: np.ndarray, values: np.ndarray, placement: Placement) -> Entries:

@@ -17,15 +17,19 @@ import optax
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from vaecp.models.vaecp.gradients import kernels as fused
 from vaecp.models.vaecp.gradients.decoder import decode
 from vaecp.models.vaecp.gradients.layout import RowLayout
+from vaecp.models.vaecp.gradients.noise import seeds
 from vaecp.models.vaecp.gradients.objective import (
+    Elbo,
     Entries,
     Parameters,
     batch_elbo,
+    elbo_of_blocks,
     weight_penalty,
 )
-from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
+from vaecp.models.vaecp.likelihoods import GAUSSIAN, Gaussian, Likelihood
 from vaecp.runtime.placement import N_SHARDS
 
 ADAM = optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8)
@@ -43,12 +47,27 @@ class Loop:
     log_variance_rate: float = 1.0  # steps of log-variances, relative to the others
     likelihood: Likelihood = GAUSSIAN
     mesh: jax.sharding.Mesh | None = None  # devices that share the entries, where there are several
+    sorted_mode: int | None = None  # by whose rows the entries of a block are sorted
 
     @property
     def n_parts(self) -> int:
         """Into how many parts the entries are cut: one where batches cannot be cut evenly."""
         n_parts = max(N_SHARDS, self.mesh.size if self.mesh is not None else 1)
         return 1 if self.batch_size % (n_parts * self.block_size) else n_parts
+
+    @property
+    def plan(self) -> fused.Plan:
+        return fused.Plan(self.block_size, self.layout.offsets, self.sorted_mode)
+
+    def reads_blocks(self, problem: Problem) -> bool:
+        """Whether batches are read where they lie, rather than gathered first."""
+        return (
+            fused.reads_blocks()
+            and self.mesh is None
+            and type(self.likelihood).total is Gaussian.total
+            and max(self.layout.sizes) <= self.batch_size  # else few rows are asked for
+            and problem.training.values.size < 2**31
+        )
 
 
 class Phase(NamedTuple):
@@ -133,18 +152,20 @@ def run_chunk(states: State, problem: Problem, phase: Phase, batches, key, loop:
     # Members share their random numbers, which cost as much as a third of a step: they start
     # apart, so what is the same noise means something else to each.
     keys = jax.random.split(key, batches.shape[:2])
+    draws = jax.vmap(jax.vmap(lambda key: seeds(key, loop.n_draws)))(keys)
 
     def run(state: State) -> tuple[State, Epoch]:
         return jax.lax.scan(
             lambda state, inputs: _epoch(state, problem, *inputs, loop),
             state,
-            (phase, batches, keys),
+            (phase, batches, draws),
         )
 
     return jax.vmap(run)(states)
 
 
-def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop: Loop):
+def _epoch(state: State, problem: Problem, settings: Phase, batches, draws, loop: Loop):
+    bound_of = _bound_of_batches(problem, settings, loop)
     rates = _rates(state, settings, problem.free, loop.log_variance_rate)
     # One flat vector: Adam is then one kernel, not one for every array.
     flat, unravel = ravel_pytree(state.parameters)
@@ -152,13 +173,13 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
     def step(carry, inputs):
         flat, moments = carry
         gradient, terms = _gradient(
-            unravel(flat), inputs, problem, settings, state.member.weight_precision, loop
+            unravel(flat), inputs, bound_of, settings.kl_weight, state.member.weight_precision
         )
         direction, moments = ADAM.update(ravel_pytree(gradient)[0], moments)
         return (flat - rates * cast(Array, direction), moments), terms
 
     (flat, moments), (log_likelihood, kl) = jax.lax.scan(
-        step, (flat, state.moments), (batches, keys)
+        step, (flat, state.moments), (batches, draws)
     )
     parameters = unravel(flat)
     rmse, nll = _validation_losses(parameters, problem.validation, loop)
@@ -188,28 +209,50 @@ def _epoch(state: State, problem: Problem, settings: Phase, batches, keys, loop:
     return state, epoch
 
 
-def _gradient(parameters, inputs, problem, settings, weight_precision, loop: Loop):
+def _gradient(parameters, inputs, bound_of, kl_weight, weight_precision):
     """Return the gradient of a minibatch's loss, and the terms of its bound."""
-    blocks, key = inputs
-    batch = _take_blocks(problem, settings, blocks, loop.block_size)
 
     def loss(parameters: Parameters):
-        bound = batch_elbo(
-            parameters,
-            batch,
-            key,
-            problem.n_entries,
-            loop.layout,
-            problem.free,
-            loop.n_draws,
-            loop.likelihood,
-            loop.mesh,
-        )
-        cost = settings.kl_weight * bound.kl - bound.log_likelihood
+        bound = bound_of(parameters, *inputs)
+        cost = kl_weight * bound.kl - bound.log_likelihood
         terms = (bound.log_likelihood, bound.kl)
         return cost + weight_penalty(parameters.decoder, weight_precision), terms
 
     return jax.grad(loss, has_aux=True)(parameters)
+
+
+def _bound_of_batches(problem: Problem, settings: Phase, loop: Loop):
+    """Return the function that estimates the bound from the blocks of a batch, and seeds of draws."""
+
+    def gathered(parameters: Parameters, blocks: Array, draws: Array) -> Elbo:
+        batch = _take_blocks(problem, settings, blocks, loop.block_size)
+        return batch_elbo(
+            parameters,
+            batch,
+            draws,
+            problem.n_entries,
+            loop.layout,
+            problem.free,
+            loop.likelihood,
+            loop.mesh,
+        )
+
+    if not loop.reads_blocks(problem):
+        return gathered
+
+    indices, values, weights = problem.training
+    n_parts, per_part = values.shape
+    weights = weights + settings.with_held_out * problem.held_out
+    first = jnp.arange(n_parts, dtype=jnp.int32) * (per_part // loop.block_size)
+    entries = indices.reshape(-1, indices.shape[-1]), values.reshape(-1), weights.reshape(-1)
+
+    def where_they_lie(parameters: Parameters, blocks: Array, draws: Array) -> Elbo:
+        stored = fused.Stored(*entries, (first[:, None] + blocks).reshape(-1))
+        return elbo_of_blocks(
+            parameters, stored, loop.plan, draws, problem.n_entries, loop.layout, problem.free
+        )
+
+    return where_they_lie
 
 
 def _rates(state: State, settings: Phase, free: Array, log_variance_rate: float) -> Array:

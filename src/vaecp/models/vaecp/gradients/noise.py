@@ -14,9 +14,15 @@ import jax.numpy as jnp
 from jax import Array
 
 
-def standard_normals(key: Array, shape: tuple[int, ...]) -> Array:
+def seeds(key: Array, n_draws: int) -> Array:
+    """Return the seeds of draws, (n_draws, 2); those of many steps at once cost as much as of one."""
+    keys = jax.random.split(key, n_draws)
+    return jax.vmap(lambda key: jax.random.bits(key, (2,), jnp.uint32))(keys)
+
+
+def standard_normals(seed: Array, shape: tuple[int, ...]) -> Array:
     """Draw independent standard normal numbers."""
-    first, second = jax.random.bits(key, (2,), jnp.uint32)
+    first, second = seed
     counter = jax.lax.iota(jnp.uint32, math.prod(shape))
     bits = _mixed(_mixed(counter ^ first) + second)
     uniform = ((bits >> 9).astype(jnp.float32) + 0.5) * 2.0**-22 - 1.0  # exact, inside (-1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -9,8 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from vaecp.models.vaecp.gradients import rows as variational
-from vaecp.models.vaecp.gradients.decoder import Decoder, look_up
-from vaecp.models.vaecp.gradients.kernels import Tables
+from vaecp.models.vaecp.gradients.decoder import Decoder, look_up, project
+from vaecp.models.vaecp.gradients.kernels import Plan, Stored, Tables, of_blocks
 from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
@@ -59,22 +60,21 @@ def elbo(sums: Array, n_in_batch: int, kl: Array | float, n_entries: Array | int
 def batch_elbo(
     parameters: Parameters,
     batch: Entries,
-    key: Array,
+    seeds: Array,
     n_entries: Array | int,
     layout: RowLayout,
     free: Array,
-    n_draws: int = 1,
     likelihood: Likelihood = GAUSSIAN,
     mesh: jax.sharding.Mesh | None = None,
 ) -> Elbo:
-    """Estimate the ELBO from one minibatch with `n_draws` reparameterised draws of the rows.
+    """Estimate the ELBO from one minibatch with a reparameterised draw of the rows for each seed.
 
     `free` is 1 for numbers of rows that are learned, 0 for padding and constants. The batch is
     (parts, entries in a part); with a `mesh`, devices share the parts.
     """
 
-    def log_likelihood(draw_key: Array) -> Array:
-        rows = variational.sample(parameters.rows, draw_key)
+    def log_likelihood(seed: Array) -> Array:
+        rows = variational.sample(parameters.rows, seed)
         if mesh is None:
             return _of_part(parameters.decoder, rows, _joined(batch), layout, likelihood)
         spec = jax.sharding.PartitionSpec
@@ -89,9 +89,51 @@ def batch_elbo(
         )
         return shared(parameters.decoder, rows, batch)
 
-    sums = jax.vmap(log_likelihood)(jax.random.split(key, n_draws))
+    sums = jax.vmap(log_likelihood)(seeds)
     kl = variational.kl(parameters.rows, parameters.prior, layout, free)
     return elbo(sums, batch.values.size, kl, n_entries)
+
+
+def elbo_of_blocks(
+    parameters: Parameters,
+    stored: Stored,
+    plan: Plan,
+    seeds: Array,
+    n_entries: Array | int,
+    layout: RowLayout,
+    free: Array,
+) -> Elbo:
+    """Estimate the same, with Gaussian noise, from blocks of entries that are read where they lie."""
+
+    def log_likelihood(seed: Array) -> Array:
+        rows = variational.sample(parameters.rows, seed)
+        return _of_blocks(parameters.decoder, rows, stored, plan, layout)
+
+    sums = jax.vmap(log_likelihood)(seeds)
+    kl = variational.kl(parameters.rows, parameters.prior, layout, free)
+    return elbo(sums, stored.blocks.size * plan.block_size, kl, n_entries)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+def _of_blocks(decoder: Decoder, rows: Array, stored: Stored, plan: Plan, layout: RowLayout):
+    return of_blocks(project(decoder, rows, layout), stored, plan)[0]
+
+
+def _of_blocks_forward(
+    decoder: Decoder, rows: Array, stored: Stored, plan: Plan, layout: RowLayout
+):
+    floats, pull = jax.vjp(lambda decoder, rows: project(decoder, rows, layout), decoder, rows)
+    value, gradients = of_blocks(floats, stored, plan)
+    return value, pull(gradients)
+
+
+def _of_blocks_backward(plan: Plan, layout: RowLayout, gradients, cotangent: Array):
+    # Scaled here, where gradients are small: those of projected rows are several times as many numbers.
+    decoder, rows = jax.tree.map(lambda g: cotangent * g, gradients)
+    return decoder, rows, None
+
+
+_of_blocks.defvjp(_of_blocks_forward, _of_blocks_backward)
 
 
 def _of_part(

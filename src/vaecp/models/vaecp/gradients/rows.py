@@ -25,9 +25,9 @@ class Prior(NamedTuple):
     log_variance: Array
 
 
-def sample(rows: Rows, key: Array) -> Array:
+def sample(rows: Rows, seed: Array) -> Array:
     """Draw every row once, u = m + sqrt(v) * eps."""
-    noise = standard_normals(key, rows.mean.shape)
+    noise = standard_normals(seed, rows.mean.shape)
     return rows.mean + jnp.exp(0.5 * rows.log_variance) * noise
 
 

@@ -16,6 +16,8 @@ MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 MIN_PASSES = 2
 """Over entries that are read from disk."""
 FINISHING_RATE = 0.1
+SORTED_BLOCK, SHARING = 2**13, 8
+"""Smallest block of entries that is sorted, and how many of its entries then share a row."""
 
 
 def choose_batch_size(n_entries: int) -> int:
@@ -34,6 +36,23 @@ def choose_block_size(n_entries: int, batch_size: int, n_parts: int = N_SHARDS) 
     while n_entries // block_size > 2**16 and 2 * n_parts * block_size < batch_size:
         block_size *= 2
     return block_size if batch_size % block_size == 0 else 1
+
+
+def choose_blocks(
+    n_entries: int, batch_size: int, layout: RowLayout, placement: Placement
+) -> tuple[int, int | None]:
+    """Return the size of blocks, and by the rows of which mode they are sorted, if by any.
+
+    On a GPU large batches are made of so large blocks that many entries share a row of the smallest
+    mode: what these add to the row is then added at once.
+    """
+    size = choose_block_size(n_entries, batch_size, placement.n_parts)
+    sizes, large = layout.sizes, batch_size // (2 * placement.n_parts)
+    if placement.is_cpu or not placement.is_one or not large or batch_size % large:
+        return size, None
+    if large < max(SORTED_BLOCK, SHARING * min(sizes)):
+        return size, None
+    return large, sizes.index(min(sizes))
 
 
 def choose_epochs(n_entries: int, batch_size: int) -> int:
@@ -64,15 +83,17 @@ def loop_for(
             f"batch_size is {batch_size}, which {n_devices} devices cannot share evenly: use a "
             f"multiple of {placement.n_parts}, or one device."
         )
+    block_size, sorted_mode = choose_blocks(n_entries, batch_size, layout, placement)
     return Loop(
         layout,
         batch_size,
-        choose_block_size(n_entries, batch_size, placement.n_parts),
+        block_size,
         n_draws,
         choose_epochs_per_chunk(n_entries, batch_size),
         log_variance_rate,
         likelihood,
         mesh=None if placement.is_one else placement.mesh,
+        sorted_mode=sorted_mode,
     )
 
 

@@ -14,10 +14,19 @@ import jax
 from jax import Array
 
 from vaecp.models.vaecp.gradients.kernels import reference
-from vaecp.models.vaecp.gradients.kernels.reference import Tables
+from vaecp.models.vaecp.gradients.kernels.reference import Floats, Plan, Stored, Tables
 from vaecp.runtime.warning import warn_user
 
-__all__ = ["Tables", "decode", "log_likelihood"]
+__all__ = [
+    "Floats",
+    "Plan",
+    "Stored",
+    "Tables",
+    "decode",
+    "log_likelihood",
+    "of_blocks",
+    "reads_blocks",
+]
 
 DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 
@@ -58,6 +67,23 @@ def _scaled(gradients: Tables, cotangent: Array):
 
 
 log_likelihood.defvjp(_value_and_gradients, _scaled)
+
+
+def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+    """Return the log-likelihood of a batch that is made of blocks, and its gradients.
+
+    The kernel of a GPU reads the blocks where they lie; elsewhere they are gathered.
+    """
+    gpu = _gpu()
+    kernels = {"cuda": functools.partial(gpu.of_blocks, plan=plan)} if gpu else {}
+    return jax.lax.platform_dependent(
+        floats, stored, **kernels, default=functools.partial(reference.of_blocks, plan=plan)
+    )
+
+
+def reads_blocks() -> bool:
+    """Whether there is a kernel that reads blocks of entries where they lie."""
+    return _gpu() is not None
 
 
 @functools.cache

@@ -35,6 +35,32 @@ class Tables(NamedTuple):
     biases: Array  # (2,)
 
 
+class Floats(NamedTuple):
+    """What a step computes before it reads entries: `Tables` without ids."""
+
+    projected: Array
+    factors: Array
+    heads: Array
+    biases: Array
+
+
+class Stored(NamedTuple):
+    """Entries where they lie, in blocks, and which blocks make up a batch."""
+
+    indices: Array  # (n, D)
+    values: Array  # (n,)
+    weights: Array  # (n,)
+    blocks: Array  # of the batch
+
+
+class Plan(NamedTuple):
+    """What is known of stored entries when a program is compiled."""
+
+    block_size: int
+    offsets: tuple[int, ...]  # where each mode's rows begin in the tables
+    sorted_mode: int | None = None  # by whose rows the entries of a block are sorted
+
+
 def check(tables: Tables, *per_entry: Array) -> None:
     """Refuse arrays whose sizes or types do not fit each other.
 
@@ -84,6 +110,24 @@ def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[
 def decode_gradients(tables: Tables, cotangents: tuple[Array, Array]) -> Tables:
     """Return the gradients of `decode`."""
     return _pullback(decode, tables)[1](cotangents)
+
+
+def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+    """Return the log-likelihood of blocks of entries, and its gradients."""
+    tables, values, weights = take_blocks(floats, stored, plan)
+    value, gradients = value_and_gradients(tables, values, weights)
+    return value, Floats(*gradients[1:])
+
+
+def take_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Tables, Array, Array]:
+    """Gather the entries of a batch."""
+    indices, values, weights = (
+        array.reshape(-1, plan.block_size, *array.shape[1:])[stored.blocks].reshape(
+            -1, *array.shape[1:]
+        )
+        for array in stored[:3]
+    )
+    return Tables(indices + jnp.asarray(plan.offsets, jnp.int32), *floats), values, weights
 
 
 def _pullback(function, tables: Tables):
