@@ -196,7 +196,7 @@ def test_the_gpu_kernel_looks_at_its_arrays_before_it_starts(entries):
     assert "triton" in lowered.lower(lowering_platforms=("cuda",)).as_text()
 
 
-PRECISE = {"half": False, "fast_tanh": False}
+PRECISE = {"fast_tanh": False}
 on_a_gpu = pytest.mark.skipif(jax.default_backend() != "gpu", reason="there is no GPU")
 
 
@@ -277,23 +277,8 @@ def test_the_gpu_kernel_computes_what_the_reference_does(
 ):
     """Sums over runs of a row are right, whether or not entries lie in the order of its mode."""
     floats, stored = blocks_of_entries(random, in_order=in_order)
-    found = interpreted(floats, stored, sorted_mode, half=False, ahead=in_order)
+    found = interpreted(floats, stored, sorted_mode, ahead=in_order)
     close(found, reference.of_blocks(floats, stored, Plan(16, OFFSETS)))
-
-
-@on_the_cpu
-def test_rows_of_small_batches_are_not_rounded(interpreted, random):
-    floats, stored = blocks_of_entries(random, in_order=True)
-    close(interpreted(floats, stored, None), reference.of_blocks(floats, stored, Plan(16, OFFSETS)))
-
-
-@on_the_cpu
-def test_rows_in_half_precision_cost_no_more_than_their_rounding(interpreted, random):
-    floats, stored = blocks_of_entries(random, in_order=True)
-    rounded = floats._replace(projected=floats.projected.astype(jnp.float16).astype(jnp.float32))
-    assert np.abs(rounded.projected - floats.projected).max() > 0
-    expected = reference.of_blocks(rounded, stored, Plan(16, OFFSETS))
-    close(interpreted(floats, stored, 0), expected)
 
 
 @on_the_cpu

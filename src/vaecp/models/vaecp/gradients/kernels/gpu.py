@@ -2,9 +2,8 @@
 
 A program takes a stretch of the batch, a few entries at a time. It reads entries where they lie,
 and rows from, and adds their gradients to, tables that fit into the second-level cache; nothing per
-entry is written to memory. That cache is the limit, so rows are read as half-precision numbers, whose
-error is that of the matrix products before them, and what successive entries add to one row is summed
-before it is added.
+entry is written to memory. That cache is the limit, so the next entries are read while these are computed,
+and what successive entries add to one row is summed before it is added.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    half : whether rows of sorted blocks are read as 16-bit floats, with 11 bits like the factors of a
-        product on a GPU.
-    fast_tanh : whether the tangent is the card's own there, whose relative error is 2^-11.
+    fast_tanh : whether the tangent of sorted blocks is the card's own, whose relative error is 2^-11, like
+        that of a product on a GPU.
     fused : whether a product and a sum are one instruction.
     runs : whether terms of one row in succession are summed before they are added, where entries lie
         in the order of these rows.
@@ -42,11 +40,10 @@ class Settings(NamedTuple):
         16 programs.
     """
 
-    half: bool = True
     fast_tanh: bool = True
     fused: bool = True
     runs: bool = True
-    ahead: bool = False
+    ahead: bool = True
     tile: int = 512
     programs: int = 2112
 
@@ -75,15 +72,13 @@ def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats
 def _launch(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
     settings = SETTINGS
     if plan.sorted_mode is None:  # no large batch, where speed counts
-        settings = settings._replace(half=False, fast_tanh=False)
+        settings = settings._replace(fast_tanh=False)
     settings = settings._replace(fast_tanh=settings.fast_tanh and _has_tanh())
     width = pl.next_power_of_2(max(table.shape[1] for table in floats[:2]))
     tile = max(settings.tile // width, 1)
     n_tiles = pl.cdiv(stored.blocks.shape[0] * plan.block_size, tile)
     tiles_per_program = pl.cdiv(n_tiles, settings.programs)
     zeros = [jnp.zeros(3), *(jnp.zeros_like(table) for table in floats[:3])]
-    if settings.half:
-        floats = floats._replace(projected=floats.projected.astype(jnp.float16))
     inputs = (*floats, *stored)
     call = pl.pallas_call(
         functools.partial(
@@ -155,7 +150,7 @@ def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
 
 def _hidden(projected, rows: tuple[Array, ...], settings: Settings) -> Array:
     units, is_unit = _columns(projected.shape[1])
-    own = [_rows_of(projected, row, units, is_unit).astype(jnp.float32) for row in rows]
+    own = [_rows_of(projected, row, units, is_unit) for row in rows]
     return _tanh(functools.reduce(jnp.add, own), settings.fast_tanh)
 
 
