@@ -16,8 +16,8 @@ import numpy as np
 from vaecp.errors import ProcessError
 from vaecp.runtime.extras import require
 
-HEARTBEAT_SECONDS = 30
-"""A process that has said nothing for so long is taken for dead."""
+HEARTBEAT_SECONDS = 45
+"""JAX takes a process that has said nothing for so long for dead."""
 
 STARTUP_SECONDS = 120
 
