@@ -5,7 +5,8 @@ written first, 16 bytes an entry, then encoded, 20 bytes an entry; what is there
 written again. Every measurement is a process of its own and says:
 
 - entries a second: padding of batches counts, the first piece, which compiles, does not; `waited`
-  is how much of that time the devices waited for pieces that were not read yet;
+  is how much of that time the devices waited for pieces that were not read yet; seconds of all cores
+  that a million entries took, reading included, say more where other programs are at work;
 - peak: the most memory that the process had, pages of mapped files included. With `--limit`, a
   process that encodes or streams and asks for more bytes than that fails.
 
@@ -74,6 +75,7 @@ class Clock:
     def __init__(self) -> None:
         self.began: list[float] = []
         self.ended: list[float] = []
+        self.cores: list[float] = []  # seconds of all cores, when each piece had ended
         self.trained: list[int] = []
 
     def watch(self) -> None:
@@ -87,6 +89,7 @@ class Clock:
             self.began.append(time.perf_counter())
             found = run(groups, problem, *rest)
             self.ended.append(time.perf_counter())
+            self.cores.append(time.process_time())
             self.trained.append(problem.training.values.size)
             return found
 
@@ -95,13 +98,14 @@ class Clock:
     def told(self) -> dict:
         if len(self.ended) < 2:
             raise SystemExit("one piece is no measurement: more --entries, or more --passes.")
-        elapsed = self.ended[-1] - self.ended[0]
+        elapsed, n_trained = self.ended[-1] - self.ended[0], sum(self.trained[1:])
         waited = sum(b - e for b, e in zip(self.began[1:], self.ended, strict=False))
         return {
             "pieces": len(self.ended),
             "first_piece_seconds": self.ended[0] - self.began[0],
-            "entries_per_second": sum(self.trained[1:]) / elapsed,
+            "entries_per_second": n_trained / elapsed,
             "waited": waited / elapsed,
+            "core_seconds_per_million": 1e6 * (self.cores[-1] - self.cores[0]) / n_trained,
         }
 
 
