@@ -6,7 +6,7 @@ A page is run from top to bottom in a folder of its own, its Python blocks in on
 - `console` blocks hold commands after "$ ", each followed by what it printed;
 - blocks with a title, such as `csv title="in.csv"`, are files that the page's commands read;
 - `sh` blocks set things up (install, make), take hours (reproduce) or need several machines, and are
-  not run.
+  not run here: tests/app/test_cluster_page.py runs those of several machines.
 
     python tools/doc_blocks.py docs/tutorial.md     run, and write the outputs into the page
 
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?$")
 SETUP = ("python -m pip ", "make ", "git clone ", "vaecp --install-completion")
 LONG = ("vaecp reproduce", "vaecp evaluate", "python benchmarks/")
-TOGETHER = ("srun ", "dask ", "--coordinator ", "--cluster ")
+TOGETHER = ("srun ", "mpirun ", "dask ", "--coordinator ", "--cluster ")
 """Commands of several processes, which tests of their own start."""
 SHELL = ("head", "cat", "ls")
 PICTURE = re.compile(r"\]\((?:\.\./)*(?:docs/)?images/([\w-]+\.png)\)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +51,22 @@ def test_a_folder_is_answered_by_a_folder(model, tmp_path, monkeypatch):
     )
     pd.testing.assert_frame_equal(found, known, check_dtype=False, rtol=1e-5)
     assert sorted(path.name for path in (tmp_path / "answers").iterdir()) == ["day=0", "day=1"]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_rows_that_are_asked_for(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(partitions, "ROWS_OF_BATCH", 2_000)
+    peaks = []
+    for n in (10_000, 10_000, 80_000):  # the first loads and compiles
+        asked = pd.DataFrame(np.random.default_rng(0).integers(10, size=(n, 2)))
+        path = tmp_path / f"asked-{len(peaks)}.parquet"
+        asked.set_axis(["row", "column"], axis=1).to_parquet(path, index=False)
+        tracemalloc.start()
+        run("predict", model, path, "--batch", "-o", tmp_path / f"answers-{len(peaks)}")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert pd.read_parquet(tmp_path / "answers-2").shape[0] == 80_000
+    assert peaks[2] < 1.3 * peaks[1]
 
 
 def test_what_cannot_be_is_refused_in_one_line(model, tmp_path):

@@ -64,16 +64,17 @@ def start(source, output, n: int, number: int, port: int, *options, before: str 
     )
 
 
-def ended(processes, seconds: float = 200.0):
+def ended(processes, seconds: float = 200.0, also=()):
+    """Wait for processes; in the end kill them, and `also` others that will not end."""
     found = []
-    for process in processes:
-        try:
+    try:
+        for process in processes:
             out, err = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            for each in processes:
-                each.kill()
-            raise
-        found.append((process.returncode, out, err))
+            found.append((process.returncode, out, err))
+    finally:
+        for each in {*processes, *also}:
+            each.kill()
+            each.communicate()
     return found
 
 
@@ -92,26 +93,48 @@ def test_processes_find_what_one_finds(folder, tmp_path, n):
     np.testing.assert_allclose(several, one, rtol=1e-3, atol=1e-3)
 
 
-def test_a_process_that_dies_ends_the_others_with_one_line(folder, tmp_path):
+@pytest.mark.parametrize(
+    ("n", "dies", "how"),
+    [(4, 3, signal.SIGKILL), (2, 1, signal.SIGSTOP), (2, 0, signal.SIGSTOP)],
+    ids=["killed", "hung", "first-hung"],
+)
+def test_a_process_that_dies_ends_the_others_with_one_line(folder, tmp_path, n, dies, how):
+    processes, kept = long_fit(folder, tmp_path, n)
+    processes[dies].send_signal(how)
+    others = processes[:dies] + processes[dies + 1 :]
+    died = time.monotonic()
+    for code, _, err in ended(others, 60, also=processes):
+        assert code == 2
+        assert "vaecp: error: another process ended" in err
+        assert f"go on from the checkpoint in {kept}" in err
+        assert len(err.splitlines()) == 1, err
+    assert time.monotonic() - died < 60
+    assert (kept / "network.safetensors").exists()
+    assert not (tmp_path / "m.vaecp").exists()
+
+
+def test_the_first_process_that_is_killed_ends_the_others(folder, tmp_path):
+    processes, kept = long_fit(folder, tmp_path, 2)
+    processes[0].kill()
+    code, _, err = ended(processes, 60)[1]
+    assert code != 0
+    assert "another process ended" in err or "another task died" in err  # ours, or JAX's own
+    assert (kept / "network.safetensors").exists()
+
+
+def long_fit(folder, tmp_path, n: int):
+    """Start processes that do not come to an end, and wait for their checkpoint."""
     long = "from vaecp.models.vaecp.gradients import schedule; schedule.STEPS = schedule.MAX_EPOCHS = 10**7"
     port, kept = free_port(), tmp_path / "kept"
     options = ["--checkpoint", kept, "--checkpoint-every", "0"]
     processes = [
-        start(folder, tmp_path / "m.vaecp", 2, number, port, *options, before=long)
-        for number in range(2)
+        start(folder, tmp_path / "m.vaecp", n, number, port, *options, before=long)
+        for number in range(n)
     ]
-    state, began = kept / "network.safetensors", time.monotonic()
-    while not state.exists() and time.monotonic() - began < 150:
+    began = time.monotonic()
+    while not (kept / "network.safetensors").exists() and time.monotonic() - began < 150:
         time.sleep(0.5)
-    processes[1].send_signal(signal.SIGKILL)
-    died = time.monotonic()
-    code, _, err = ended(processes)[0]
-    assert time.monotonic() - died < 60
-    assert code == 2
-    assert "vaecp: error: another process ended" in err
-    assert f"go on from the checkpoint in {kept}" in err
-    assert state.exists()
-    assert not (tmp_path / "m.vaecp").exists()
+    return processes, kept
 
 
 def test_a_fit_that_was_killed_goes_on_to_the_same_bits(folder, tmp_path):

@@ -160,10 +160,21 @@ def test_data_that_changed_are_encoded_anew(frame, folder, change):
     assert (after.fingerprint == before.fingerprint) == (change == "time")
 
 
-def test_a_damaged_cache_is_named(folder):
+@pytest.mark.parametrize("damage", ["cut", "longer", "emptied", "other numbers", "removed"])
+def test_a_damaged_cache_is_named(folder, damage):
     found = scan(folder)
     path = found.parts[1].paths(found.folder)[1]
-    path.write_bytes(path.read_bytes()[:-100])
+    whole = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(whole[:-100])
+    elif damage == "longer":
+        path.write_bytes(whole + bytes(8))
+    elif damage == "emptied":
+        path.write_bytes(b"")
+    elif damage == "other numbers":
+        np.save(path, np.load(path).astype(np.float32))
+    else:
+        path.unlink()
     with pytest.raises(FormatError, match=r"000001-values.npy: is damaged .*remove the folder"):
         everything(found)
 

@@ -1,5 +1,7 @@
 """The arithmetic of the speed benchmarks; timings themselves never belong in a test."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,3 +41,33 @@ def test_figures_are_set_beside_their_targets_and_gaps_are_named():
     assert figures == {"epoch": 6.5, "prediction": 4.0}
     verdicts = [line.split(" | ")[-1] for line in run_all.summary(figures).splitlines()[2:]]
     assert verdicts == ["yes |", *3 * ["not measured |"], "no |"]
+
+
+@pytest.mark.slow
+def test_streams_are_measured_within_their_limit_of_memory(tmp_path):
+    words = ["--entries", "40000", "--in-memory", "20000", "--passes", "3", "--limit", "4"]
+    command = [sys.executable, BENCHMARKS / "streaming.py", *words, "--folder", tmp_path]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    *told, last = made.stdout.splitlines()
+    steps = {step.pop("step"): step for step in map(json.loads, told)}
+    assert list(steps) == ["write", "encode", "stream", "memory"]
+    assert steps["stream"]["entries"] == 40_000
+    assert steps["stream"]["pieces"] == 3
+    assert 0 < steps["stream"]["peak_gb"] < 4
+    assert last.startswith("from disk / in memory: ")
+    too_little = [*command[:-4], "--limit", "0.05", "--folder", tmp_path, "--measure", "stream"]
+    refused = subprocess.run(too_little, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "memory" in refused.stderr.lower()
+
+
+@pytest.mark.slow
+def test_what_is_written_piece_by_piece_is_measured(tmp_path):
+    words = ["--rows", "2000", "--complete", "30,20,10", "--folder", tmp_path]
+    command = [sys.executable, BENCHMARKS / "serving.py", *words]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = [json.loads(line) for line in made.stdout.splitlines()]
+    assert [(each["what"], each["rows"]) for each in found] == [
+        ("predict --batch", 2_000),
+        ("complete", 6_000),
+    ]

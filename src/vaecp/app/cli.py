@@ -233,7 +233,7 @@ def fit(
             entries = completing.scanned(reading, source, text, machines.cache, printing)
         else:
             entries = reading.open(source, text, add_rows=True).observations
-        with machines.checkpoints(model, entries):
+        with machines.checkpoints(model, entries), machines.watched():
             completing.fit_and_write(
                 entries, model, Targets(source, model=output), machines.said(printing)
             )

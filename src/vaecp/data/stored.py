@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from vaecp.data.array_files import ArrayFile
 from vaecp.data.cells import n_cells
 from vaecp.data.checks import times
 from vaecp.data.observations import Observations
-from vaecp.errors import FormatError
 
 LEAST_BLOCK, MOST_BLOCK = 64, 4_096
 """Entries that are read in one piece, and dealt out as one from pass to pass."""
@@ -34,17 +34,13 @@ class Part:
 
     def open(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
         """Map the arrays, or say which file is damaged."""
-        arrays = []
-        for path in self.paths(folder):
-            try:
-                arrays.append(np.load(path, mmap_mode="r", allow_pickle=False))
-                if len(arrays[-1]) != self.n_entries:
-                    raise ValueError(f"it has {len(arrays[-1])} entries, not {self.n_entries}")
-            except (OSError, ValueError) as error:
-                raise FormatError(
-                    f"{path}: is damaged ({error}): remove the folder {folder}, and it is written anew."
-                ) from error
-        return arrays[0], arrays[1]
+        indices, values = self.files(folder)
+        return indices.mapped(), values.mapped()
+
+    def files(self, folder: Path) -> tuple[ArrayFile, ArrayFile]:
+        """Look at the arrays, or say which file is damaged."""
+        indices, values = (ArrayFile.at(path, self.n_entries) for path in self.paths(folder))
+        return indices, values
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,27 +115,32 @@ class StoredEntries:
             found.append(np.stack([starts, np.minimum(starts + self.block_size, last)], axis=1))
         return np.concatenate(found)
 
+    @cached_property
+    def _files(self) -> tuple[tuple[ArrayFile, ArrayFile], ...]:
+        return tuple(part.files(self.folder) for part in self.parts)
+
     def read(self, blocks: Sequence[int] | np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the positions, indices and values of the entries of blocks, one after the other.
 
-        The files are mapped for as long as this takes, so that their pages do not count as
-        memory of the process afterwards.
+        They are copied from the files, which are not mapped: pages of mapped files would count as
+        memory of the process.
         """
         ends = self.blocks[np.asarray(blocks, dtype=np.int64)]
         sizes = ends[:, 1] - ends[:, 0]
         total = int(sizes.sum())
-        positions = np.repeat(ends[:, 0] - np.cumsum(sizes) + sizes, sizes) + np.arange(total)
+        to = np.cumsum(sizes)
+        positions = np.repeat(ends[:, 0] - to + sizes, sizes) + np.arange(total)
         owner = np.searchsorted(self._starts, ends[:, 0], side="right") - 1
         indices = np.empty((total, self.n_modes), dtype=np.int32)
         values = np.empty(total, dtype=np.float64)
-        to = np.cumsum(sizes)
         for number in np.unique(owner):
-            mapped = self.parts[number].open(self.folder)
-            for place in np.flatnonzero(owner == number):
-                here = slice(*(ends[place] - self._starts[number]))
-                there = slice(to[place] - sizes[place], to[place])
-                indices[there], values[there] = mapped[0][here], mapped[1][here]
-            del mapped
+            places = owner == number
+            firsts = (ends[places, 0] - self._starts[number]).tolist()
+            spans = list(
+                zip(firsts, (to - sizes)[places].tolist(), sizes[places].tolist(), strict=True)
+            )
+            for file, array in zip(self._files[number], (indices, values), strict=True):
+                file.read_into(array, spans)
         return positions, indices, values
 
     def sample(self, n: int, random: np.random.Generator) -> tuple[np.ndarray, Observations]:

@@ -11,6 +11,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from vaecp.formats.raw import RawTable
 from vaecp.formats.text.numbers import sentinels
 from vaecp.runtime.files import whole_file
 from vaecp.runtime.progress import report
+from vaecp.runtime.threads import side_by_side
 
 SCHEMA = 1
 PLAN, HEADER = "plan.json", "entries.json"
@@ -127,23 +129,26 @@ class _Encoder:
 
     def _found_labels(self) -> list[np.ndarray]:
         """Collect the distinct labels of every mode, in memory: a model has a row for each."""
-        found: list[list[np.ndarray]] = [[] for _ in self.modes]
         units = self.partitions.units
-        for number, unit in enumerate(units):
+        found: list[np.ndarray] = []
+        for number, each in enumerate(side_by_side(self._labels_of, units)):
             report(number, 2 * len(units), "parts")
-            for path, row, frame in self.partitions.batches(unit, self.modes):
-                for each, name in zip(found, self.modes, strict=True):
-                    column = frame[name].to_numpy()
-                    distinct = np.asarray(pd.unique(column))
-                    if pd.isna(distinct).any():
-                        encode(column, name, _in(path, row))  # says which row has none
-                    each.append(distinct)
-            found = [[np.asarray(pd.unique(np.concatenate(each)))] for each in found]
-        labels = [encode(each[0], name)[1] for each, name in zip(found, self.modes, strict=True)]
+            found = [*map(_distinct, zip(found, each, strict=True))] if found else each
+        labels = [encode(each, name)[1] for each, name in zip(found, self.modes, strict=True)]
         for mode, each in enumerate(labels):
             with whole_file(self.folder / f"labels-{mode}.parquet") as temporary:
                 pd.DataFrame({"label": each}).to_parquet(temporary, engine="pyarrow")
         return labels
+
+    def _labels_of(self, unit: Unit) -> list[np.ndarray]:
+        found: list[list[np.ndarray]] = [[] for _ in self.modes]
+        for path, row, frame in self.partitions.batches(unit, self.modes):
+            for each, name in zip(found, self.modes, strict=True):
+                column = frame[name].to_numpy()
+                each.append(np.asarray(pd.unique(column)))
+                if pd.isna(each[-1]).any():
+                    encode(column, name, _in(path, row))  # says which row has none
+        return [_distinct(each) for each in found]
 
     # ---- entries -----------------------------------------------------------------------
 
@@ -152,16 +157,18 @@ class _Encoder:
         counts = [np.zeros(len(each), dtype=np.int64) for each in labels]
         units, n_units = self.partitions.units, len(self.partitions.units)
         parts, extremes, start = [], [], 0
-        for number, unit in enumerate(units):
+
+        def encoded(numbered: tuple[int, Unit]) -> _Encoded:
+            return _Encoded.of(*self._part(f"{numbered[0]:06d}", numbered[1], find), counts)
+
+        for number, found in enumerate(side_by_side(encoded, [*enumerate(units)])):
             report(n_units + number, 2 * n_units, "parts")
-            part, indices, values = self._part(f"{number:06d}", unit, find)
-            for count, column in zip(counts, indices.T, strict=True):
-                count += np.bincount(column, minlength=len(count))
-            if len(values):
-                ends = [int(np.argmin(values)), int(np.argmax(values))]
-                extremes += [(float(values[end]), start + end) for end in ends]
-                parts.append(part)
-            start += len(values)
+            for count, more in zip(counts, found.counts, strict=True):
+                count += more
+            if found.part.n_entries:
+                extremes += [(value, start + place) for value, place in found.ends]
+                parts.append(found.part)
+            start += found.part.n_entries
         if not extremes:
             raise FormatError(f"{self.partitions.path}: has no observed value in {self.value!r}.")
         for mode, count in enumerate(counts):
@@ -182,16 +189,18 @@ class _Encoder:
         if done is not None:
             part = Part(name, done["n_entries"], done["checksum"])
             return part, *part.open(self.folder)
-        all_indices, all_values = [], []
+        indices = np.empty((unit.n_rows, len(self.modes)), dtype=np.int32)
+        values, n = np.empty(unit.n_rows), 0
         for path, row, frame in self.partitions.batches(unit, [*self.modes, self.value]):
-            values = numbers_of(frame[self.value], self.value, _in(path, row))
-            known = ~(np.isnan(values) | np.isin(values, self.missing))
-            columns = zip(find, self.modes, strict=True)
-            codes = [each(frame[mode].to_numpy()[known]) for each, mode in columns]
-            all_indices.append(np.stack(codes, axis=1).astype(np.int32))
-            all_values.append(values[known])
-        indices, values = np.concatenate(all_indices), np.concatenate(all_values)
-        part = Part(name, len(values), zlib.crc32(values.data, zlib.crc32(indices.data)))
+            numbers = numbers_of(frame[self.value], self.value, _in(path, row))
+            known = ~(np.isnan(numbers) | np.isin(numbers, self.missing))
+            end = n + int(known.sum())
+            values[n:end] = numbers[known]
+            for mode, (each, column) in enumerate(zip(find, self.modes, strict=True)):
+                indices[n:end, mode] = each(frame[column].to_numpy()[known])
+            n = end
+        indices, values = indices[:n], values[:n]
+        part = Part(name, n, zlib.crc32(values.data, zlib.crc32(indices.data)))
         for path, array in zip(part.paths(self.folder), (indices, values), strict=True):
             with whole_file(path) as temporary:
                 np.save(temporary, array)
@@ -215,6 +224,28 @@ class _Encoder:
             tuple(header["extremes"]),
             (*notes, REPEATED),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """What is to be known of a part once it is on disk."""
+
+    part: Part
+    counts: list[np.ndarray]
+    ends: list[tuple[float, int]]  # the least and the largest value, with their places
+
+    @classmethod
+    def of(
+        cls, part: Part, indices: np.ndarray, values: np.ndarray, sizes: Sequence[np.ndarray]
+    ) -> _Encoded:
+        columns = zip(indices.T, sizes, strict=True)
+        counts = [np.bincount(column, minlength=len(size)) for column, size in columns]
+        places = [int(np.argmin(values)), int(np.argmax(values))] if len(values) else []
+        return cls(part, counts, [(float(values[place]), place) for place in places])
+
+
+def _distinct(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return np.asarray(pd.unique(np.concatenate(arrays)))
 
 
 def _finder(labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -7,15 +7,17 @@ lies on its own devices. What they must agree on is compared before any long wor
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Mapping
 
 import numpy as np
 
 from vaecp.errors import ProcessError
+from vaecp.runtime.extras import require
 
-HEARTBEAT_SECONDS = 30
-"""A process that has said nothing for so long is taken for dead."""
+HEARTBEAT_SECONDS = 45
+"""JAX takes a process that has said nothing for so long for dead."""
 
 STARTUP_SECONDS = 120
 
@@ -40,6 +42,7 @@ def join(
             coordinator,
             n_processes,
             number,
+            cluster_detection_method=None if coordinator else _detection(),
             initialization_timeout=STARTUP_SECONDS,
             heartbeat_timeout_seconds=HEARTBEAT_SECONDS,
         )
@@ -49,6 +52,14 @@ def join(
             f"no other processes were {where} ({error}): start this under srun or mpirun, or name "
             "them with --coordinator HOST:PORT --processes N --process-id I."
         ) from error
+
+
+def _detection() -> str | None:
+    """How the others are found: JAX knows by itself, except under Open MPI 5, where mpi4py knows."""
+    if "OMPI_COMM_WORLD_SIZE" not in os.environ or "OMPI_MCA_orte_hnp_uri" in os.environ:
+        return None
+    require("mpi4py.MPI", "mpi", "a job of Open MPI 5")
+    return "mpi4py"
 
 
 def n_processes() -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import cache
 from typing import TypeVar
@@ -14,6 +15,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 _this_thread = threading.local()
+
+MOST_SIDE_BY_SIDE = 8
 
 
 def n_cores() -> int:
@@ -41,6 +44,25 @@ def in_threads(function: Callable[[Item], Found], items: Sequence[Item]) -> list
             return function(item)
 
     return list(_pool(n_cores()).map(in_thread, items))
+
+
+def side_by_side(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found]:
+    """Yield what a function finds for every item, in order, while threads work on the next ones.
+
+    At most eight are worked on at a time, and as many wait: memory does not grow with the items.
+    """
+    n_threads = min(n_cores(), MOST_SIDE_BY_SIDE)
+    waiting: deque[Future[Found]] = deque()
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ from sklearn.base import clone
 
 from vaecp import VAECP, Recipe, scan
 from vaecp.errors import CheckpointError
+from vaecp.models.vaecp.gradients import schedule
+from vaecp.models.vaecp.gradients.driver import Groups
 from vaecp.runtime import checkpoints
 
 KEYS = np.argwhere(np.ones((12, 10)))
@@ -104,6 +108,31 @@ def test_a_stream_that_was_interrupted_has_the_bits_of_one_that_was_not(
 
     found = interrupted(fit, killed_after, [2, 3])
     np.testing.assert_array_equal(found.predict(frame[["a", "b"]]), whole)
+
+
+@pytest.mark.slow
+def test_no_more_than_an_interval_is_computed_again(tmp_path, monkeypatch):
+    clock, computed = [0.0], []
+    run = Groups.run
+
+    def ticking(self, *arguments):
+        clock[0] += 1
+        computed.append(clock[0])
+        if clock[0] == 18:
+            raise Killed
+        return run(self, *arguments)
+
+    monkeypatch.setattr(Groups, "run", ticking)
+    monkeypatch.setattr(schedule, "choose_epochs_per_chunk", lambda n_entries, batch_size: 1)
+    monkeypatch.setattr(checkpoints, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(checkpoints, "INTERVAL", 5.0)
+    model = clone(NETWORK).set_params(random_state=0, recipe=clone(NETWORK.recipe))
+    model.recipe.held_out, model.recipe.calibrate = False, False
+    with pytest.raises(Killed):
+        clone(model).fit(KEYS, VALUES, checkpoint=tmp_path)
+    computed.clear()
+    clone(model).fit(KEYS, VALUES, checkpoint=tmp_path)
+    assert len(computed) == NETWORK.max_epochs - 15, "of 17 epochs, the first 15 were kept"
 
 
 def test_a_fit_without_a_seed_goes_on_with_the_one_that_it_drew(tmp_path, killed_after):

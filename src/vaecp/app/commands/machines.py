@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from vaecp.models.base import TensorEstimator
 
 MACHINES = "Machines"
+SECONDS_TO_LEAVE = 5.0
 
 
 @dataclass(frozen=True)
@@ -153,12 +155,15 @@ class Machines(Devices):
         try:
             yield
         except Exception as error:
-            code, line = explained(self._told(error))
-            typer.echo(f"vaecp: {' '.join(line.split())}", err=True)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            # An orderly end would wait for processes that are no more.
-            os._exit(code)
+            _end(self._told(error))
+
+    def watched(self) -> AbstractContextManager:
+        """End this process inside the block if another one hangs."""
+        if not self.several:
+            return nullcontext()
+        from vaecp.runtime.liveness import watching
+
+        return watching(lambda: _end(self._lost()))
 
     def said(self, printing: Printing) -> Printing:
         """Let only the first process speak."""
@@ -181,8 +186,9 @@ class Machines(Devices):
         """A failure of the connection means that another process has ended."""
         import jax
 
-        if not isinstance(error, jax.errors.JaxRuntimeError):
-            return error
+        return self._lost() if isinstance(error, jax.errors.JaxRuntimeError) else error
+
+    def _lost(self) -> ProcessError:
         kept = "start all processes again"
         if self.checkpoint is not None:
             kept += f"; they go on from the checkpoint in {self.checkpoint}"
@@ -190,6 +196,19 @@ class Machines(Devices):
             f"another process ended, or its machine could not be reached any more: see what it said, "
             f"and {kept}."
         )
+
+
+def _end(error: Exception) -> NoReturn:
+    """Say why in one line, and end without waiting for processes that are no more."""
+    from vaecp.runtime.processes import is_first
+
+    code, line = explained(error)
+    typer.echo(f"vaecp: {' '.join(line.split())}", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if is_first():  # the others would crash at its end: they find out by themselves before
+        time.sleep(SECONDS_TO_LEAVE)
+    os._exit(code)
 
 
 def _effort(text: str) -> str | float:

@@ -18,6 +18,7 @@ from vaecp.models.vaecp.gradients.entries import place_validation, rows_with_ent
 from vaecp.models.vaecp.gradients.loop import Loop, Problem
 from vaecp.models.vaecp.gradients.objective import Entries
 from vaecp.runtime.placement import Placement
+from vaecp.runtime.threads import n_cores
 
 PIECE = 1 << 22
 """About so many entries are on the devices at a time, and as many more in memory."""
@@ -113,35 +114,41 @@ class FromDisk:
         return -(-self.n_blocks * self.stored.entries.block_size // per_batch) * per_batch
 
     def pieces(self, first: int) -> Iterator[Problem]:
-        """Read the next piece while the last one is used."""
+        """Read the next piece, and bring it to the devices, while the last one is used."""
         with ThreadPoolExecutor(1) as reader:
-            waiting = reader.submit(self.read, first)
+            waiting = reader.submit(self._placed, first)
             for number in itertools.count(first + 1):
-                indices, values, weights, held_out = waiting.result()
-                waiting = reader.submit(self.read, number)
-                place, n_parts = self.placement.of_parts_here, self.loop.n_parts
-                yield self.problem._replace(
-                    training=Entries(
-                        place(indices, n_parts), place(values, n_parts), place(weights, n_parts)
-                    ),
-                    held_out=place(held_out, n_parts),
-                )
+                problem = waiting.result()
+                waiting = reader.submit(self._placed, number)
+                yield problem
+
+    def _placed(self, number: int) -> Problem:
+        indices, values, weights, held_out = self.read(number)
+        place, n_parts = self.placement.of_parts_here, self.loop.n_parts
+        return self.problem._replace(
+            training=Entries(
+                place(indices, n_parts), place(values, n_parts), place(weights, n_parts)
+            ),
+            held_out=place(held_out, n_parts),
+        )
 
     def read(self, number: int) -> tuple[np.ndarray, ...]:
         """Return the indices, values, weights and hold-outs of a piece, of the parts that live here."""
         here = self.placement.parts_here(self.loop.n_parts)
-        n_modes, shape = self.stored.entries.n_modes, (len(here), self.n_in_part)
-        indices = np.zeros((*shape, n_modes), dtype=np.int32)
+        shape = (len(here), self.n_in_part)
+        indices = np.zeros((*shape, self.stored.entries.n_modes), dtype=np.int32)
         values, weights, held_out = np.zeros((3, *shape), dtype=np.float32)
-        for place, part in enumerate(here):
-            positions, where, scaled = self._part(number, part)
-            n = len(positions)
-            judges = np.isin(positions, self.stored.held_out)
-            indices[place, :n], values[place, :n] = where, scaled
-            weights[place, :n], held_out[place, :n] = ~judges, judges
-        return indices, values, weights, held_out
+        whole = (indices, values, weights, held_out)
 
-    def _part(self, number: int, part: int) -> tuple[np.ndarray, ...]:
+        def read_part(place: int) -> None:
+            self._read_part(number, here[place], tuple(array[place] for array in whole))
+
+        # Not the threads that members train in, which would let this wait until they have done.
+        with ThreadPoolExecutor(min(len(here), n_cores())) as readers:
+            list(readers.map(read_part, range(len(here))))
+        return whole
+
+    def _read_part(self, number: int, part: int, into: tuple[np.ndarray, ...]) -> None:
         entries = self.stored.entries
         n_pass, piece = divmod(number, self.stored.n_pieces)
         order = np.random.default_rng((self.seed, 0, n_pass)).permutation(len(entries.blocks))
@@ -155,5 +162,9 @@ class FromDisk:
                 f"the value {values[entry]:.6g} (entry {positions[entry]}) is unlike those that the "
                 "kind of values was chosen by: name the kind with likelihood (--values)."
             )
+        judges = np.isin(positions, self.stored.held_out).astype(np.float32)
         mixed = np.random.default_rng((self.seed, 1, number, part)).permutation(len(scaled))
-        return positions[mixed], indices[mixed], scaled[mixed]
+        read = (indices, scaled.astype(np.float32), 1 - judges, judges)
+        for array, target in zip(read, into, strict=True):
+            # Places are those of a permutation; checking them would copy the whole once more.
+            np.take(array, mixed, axis=0, out=target[: len(mixed)], mode="clip")
