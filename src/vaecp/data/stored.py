@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ import numpy as np
 
 from vaecp.data.cells import n_cells
 from vaecp.data.checks import times
+from vaecp.data.fields import has_type
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 
@@ -32,19 +34,30 @@ class Part:
     def paths(self, folder: Path) -> tuple[Path, Path]:
         return folder / f"{self.name}-indices.npy", folder / f"{self.name}-values.npy"
 
-    def open(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    def open(self, folder: Path, n_modes: int) -> tuple[np.ndarray, np.ndarray]:
         """Map the arrays, or say which file is damaged."""
         arrays = []
-        for path in self.paths(folder):
+        wanted = ((np.int32, (self.n_entries, n_modes)), (np.float64, (self.n_entries,)))
+        for path, (dtype, shape) in zip(self.paths(folder), wanted, strict=True):
             try:
-                arrays.append(np.load(path, mmap_mode="r", allow_pickle=False))
-                if len(arrays[-1]) != self.n_entries:
-                    raise ValueError(f"it has {len(arrays[-1])} entries, not {self.n_entries}")
-            except (OSError, ValueError) as error:
-                raise FormatError(
-                    f"{path}: is damaged ({error}): remove the folder {folder}, and it is written anew."
-                ) from error
+                array = opened_array(path)
+                if array.dtype != dtype or array.shape != shape:
+                    raise ValueError(f"it holds {array.dtype} {array.shape}, not {shape}")
+            except Exception as error:
+                raise _damaged(path, error) from error
+            arrays.append(array)
         return arrays[0], arrays[1]
+
+
+def opened_array(path: Path) -> np.ndarray:
+    """Map an array that was saved: one that declares more than its file holds cannot be."""
+    return np.lib.format.open_memmap(path, mode="r")
+
+
+def _damaged(path: Path, why: object) -> FormatError:
+    return FormatError(
+        f"{path}: is damaged ({why}): remove the folder {path.parent}, and it is written anew."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +83,21 @@ class StoredEntries:
     counts: tuple[np.ndarray, ...]
     extremes: tuple[int, int]
     notes: tuple[str, ...] = ()
+
+    def validate(self) -> None:
+        """Raise a ValueError unless parts, counts and extremes belong together."""
+        for part in self.parts:
+            plain = has_type((part.n_entries, part.checksum), tuple[int, ...])
+            if not plain or part.n_entries < 1 or not re.fullmatch(r"\d{6,}", str(part.name)):
+                raise ValueError(f"{part!r:.100} is no part")
+        for count, size in zip(self.counts, self.shape, strict=True):
+            if count.dtype != np.int64 or count.shape != (size,) or count.sum() != len(self):
+                raise ValueError("the counts of rows are not those of the entries")
+        ends = self.extremes
+        if not has_type(ends, tuple[int, ...]) or len(ends) != 2 or not 0 <= min(ends):
+            raise ValueError(f"the positions of extremes are {ends!r:.60}")
+        if not max(ends) < len(self):
+            raise ValueError("the extremes are not among the entries")
 
     def __len__(self) -> int:
         return sum(part.n_entries for part in self.parts)
@@ -134,12 +162,13 @@ class StoredEntries:
         values = np.empty(total, dtype=np.float64)
         to = np.cumsum(sizes)
         for number in np.unique(owner):
-            mapped = self.parts[number].open(self.folder)
+            mapped = self.parts[number].open(self.folder, self.n_modes)
             for place in np.flatnonzero(owner == number):
                 here = slice(*(ends[place] - self._starts[number]))
                 there = slice(to[place] - sizes[place], to[place])
                 indices[there], values[there] = mapped[0][here], mapped[1][here]
             del mapped
+        self._check(indices, values)
         return positions, indices, values
 
     def sample(self, n: int, random: np.random.Generator) -> tuple[np.ndarray, Observations]:
@@ -162,5 +191,18 @@ class StoredEntries:
             yield number, positions[first:last] - self._starts[number]
 
     def _of_part(self, number: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        indices, values = self.parts[number].open(self.folder)
-        return np.asarray(indices[places]), np.asarray(values[places], dtype=np.float64)
+        indices, values = self.parts[number].open(self.folder, self.n_modes)
+        found = np.asarray(indices[places]), np.asarray(values[places])
+        self._check(*found)
+        return found
+
+    def _check(self, indices: np.ndarray, values: np.ndarray) -> None:
+        """Refuse what lies outside of the tensor, before compiled loops take it for rows."""
+        inside = not len(indices) or (
+            indices.min() >= 0 and (indices.max(axis=0) < np.array(self.shape)).all()
+        )
+        if not inside or not np.isfinite(values).all():
+            what = "a value is not finite" if inside else "an entry lies outside of the tensor"
+            raise FormatError(
+                f"{self.folder}: is damaged ({what}): remove this folder, and it is written anew."
+            )

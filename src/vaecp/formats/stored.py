@@ -8,9 +8,10 @@ are held in memory, as the rows of a model are.
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ from filelock import FileLock
 
 from vaecp.data.checks import numbers_of
 from vaecp.data.labels import Place, encode
-from vaecp.data.stored import Part, StoredEntries
+from vaecp.data.stored import Part, StoredEntries, opened_array
 from vaecp.errors import FormatError, VaecpError
 from vaecp.formats.columns import choose_columns
 from vaecp.formats.common import Request
+from vaecp.formats.parquet import read_columns
 from vaecp.formats.partitions import Partitions, Unit
 from vaecp.formats.raw import RawTable
 from vaecp.formats.text.numbers import sentinels
@@ -32,6 +34,11 @@ from vaecp.runtime.progress import report
 
 SCHEMA = 1
 PLAN, HEADER = "plan.json", "entries.json"
+OWN = re.compile(
+    r"(\.[0-9a-f]{12}-)?"  # of a file that was not finished
+    r"(lock|(plan|entries|\d{6,})\.json|labels-\d+\.parquet|(counts-\d+|\d{6,}-(indices|values))\.npy)"
+)
+"""Names of files that are written here: no others are ever removed."""
 REPEATED = "Entries that are listed more than once count as repeated measurements."
 
 
@@ -65,7 +72,7 @@ def scan(
         **partitions.describe(),
     }
     _make(folder)
-    with FileLock(folder / "lock"):
+    with FileLock(folder / "lock"), _damage_named(folder):
         return _Encoder(partitions, folder, plan).stored()
 
 
@@ -87,11 +94,31 @@ def _beside(path: Path) -> Path:
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            if not OWN.fullmatch(path.name) or path.is_dir():
+                raise FormatError(
+                    f"{folder}: holds {path.name!r:.80}, which is no file of encoded entries: name "
+                    "an empty folder with --cache (cache=), or a new one."
+                )
         (folder / "lock").touch()
     except OSError as error:
         raise FormatError(
             f"{folder}: cannot be written ({error.strerror}), and encoded entries are kept there: "
             "name another folder with --cache (cache=)."
+        ) from error
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    """Turn whatever encoded entries of wrong contents lead to into one line."""
+    try:
+        yield
+    except (VaecpError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error)[:200] or type(error).__name__
+        raise FormatError(
+            f"{folder}: is damaged ({reason}): remove this folder, and it is written anew."
         ) from error
 
 
@@ -108,7 +135,7 @@ class _Encoder:
         if _read_json(self.folder / PLAN) != self.plan:
             for path in self.folder.iterdir():
                 if path.name != "lock":
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                    path.unlink()
             _write_json(self.folder / PLAN, self.plan)
         labels = [self._kept_labels(mode) for mode in range(len(self.modes))]
         if any(each is None for each in labels):
@@ -123,7 +150,13 @@ class _Encoder:
 
     def _kept_labels(self, mode: int) -> np.ndarray | None:
         path = self.folder / f"labels-{mode}.parquet"
-        return pd.read_parquet(path)["label"].to_numpy() if path.exists() else None
+        if not path.exists():
+            return None
+        labels = read_columns(path)["label"].to_numpy()
+        kept = encode(labels, self.modes[mode])[1]
+        if kept.dtype != labels.dtype or not np.array_equal(kept, labels):
+            raise ValueError(f"{path.name} does not list distinct labels in order")
+        return labels
 
     def _found_labels(self) -> list[np.ndarray]:
         """Collect the distinct labels of every mode, in memory: a model has a row for each."""
@@ -156,6 +189,8 @@ class _Encoder:
             report(n_units + number, 2 * n_units, "parts")
             part, indices, values = self._part(f"{number:06d}", unit, find)
             for count, column in zip(counts, indices.T, strict=True):
+                if len(column) and not 0 <= column.min() <= column.max() < len(count):
+                    raise ValueError("labels and entries do not belong together")
                 count += np.bincount(column, minlength=len(count))
             if len(values):
                 ends = [int(np.argmin(values)), int(np.argmax(values))]
@@ -181,7 +216,9 @@ class _Encoder:
         done = _read_json(self.folder / f"{name}.json")
         if done is not None:
             part = Part(name, done["n_entries"], done["checksum"])
-            return part, *part.open(self.folder)
+            indices, values = part.open(self.folder, len(self.modes))
+            if _checksum(indices, values) == part.checksum:
+                return part, indices, values
         all_indices, all_values = [], []
         for path, row, frame in self.partitions.batches(unit, [*self.modes, self.value]):
             values = numbers_of(frame[self.value], self.value, _in(path, row))
@@ -191,7 +228,7 @@ class _Encoder:
             all_indices.append(np.stack(codes, axis=1).astype(np.int32))
             all_values.append(values[known])
         indices, values = np.concatenate(all_indices), np.concatenate(all_values)
-        part = Part(name, len(values), zlib.crc32(values.data, zlib.crc32(indices.data)))
+        part = Part(name, len(values), _checksum(indices, values))
         for path, array in zip(part.paths(self.folder), (indices, values), strict=True):
             with whole_file(path) as temporary:
                 np.save(temporary, array)
@@ -204,17 +241,24 @@ class _Encoder:
     def _opened(self, header: dict[str, Any], labels: tuple[np.ndarray, ...]) -> StoredEntries:
         gaps = header["gaps"]
         notes = [f"{gaps:,} rows without a value are gaps."] if gaps else []
-        return StoredEntries(
+        counts = [opened_array(self.folder / f"counts-{m}.npy") for m in range(len(labels))]
+        found = StoredEntries(
             self.folder,
             tuple(Part(*each) for each in header["parts"]),
             tuple(len(each) for each in labels),
             tuple(self.modes),
             labels,
             self.value,
-            tuple(np.load(self.folder / f"counts-{m}.npy") for m in range(len(labels))),
+            tuple(np.array(count) for count in counts),
             tuple(header["extremes"]),
             (*notes, REPEATED),
         )
+        found.validate()
+        return found
+
+
+def _checksum(indices: np.ndarray, values: np.ndarray) -> int:
+    return zlib.crc32(values.data, zlib.crc32(indices.data))
 
 
 def _finder(labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -233,7 +277,7 @@ def _read_json(path: Path) -> Any:
     """Return what a file holds; None where there is none, or it is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

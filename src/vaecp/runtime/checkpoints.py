@@ -104,7 +104,7 @@ class Checkpoint:
                 metadata = file.metadata() or {}
                 arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             told = json.loads(metadata.get("told", "null"))
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, ValueError, RecursionError, SafetensorError) as error:
             raise _damaged(path, error) from error
         if not isinstance(told, dict) or metadata.get("checksum") != _checksum(arrays, told):
             raise _damaged(path, "its checksum is another")
@@ -135,7 +135,7 @@ def _check_header(path: Path, wanted: dict[str, Any]) -> None:
         raise CheckpointError(
             f"{path.parent}: holds files but no checkpoint: name an empty folder, or a new one."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     wanted = json.loads(json.dumps(wanted))
     if found == wanted:
