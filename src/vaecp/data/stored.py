@@ -94,7 +94,7 @@ class StoredEntries:
             if count.dtype != np.int64 or count.shape != (size,) or count.sum() != len(self):
                 raise ValueError("the counts of rows are not those of the entries")
         ends = self.extremes
-        if not has_type(ends, tuple[int, ...]) or len(ends) != 2 or not 0 <= min(ends):
+        if not has_type(ends, tuple[int, ...]) or len(ends) != 2 or not min(ends) >= 0:
             raise ValueError(f"the positions of extremes are {ends!r:.60}")
         if not max(ends) < len(self):
             raise ValueError("the extremes are not among the entries")

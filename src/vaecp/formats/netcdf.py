@@ -65,9 +65,12 @@ def _shapes_of_classic(path: Path) -> list[tuple[int, ...]]:
     from scipy.io import netcdf_file
 
     # A file object takes the memory for all that the header declares; a map takes what the file holds.
-    with path.open("rb") as held, mmap.mmap(held.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        with netcdf_file(content) as file:
-            return [tuple(variable.shape) for variable in file.variables.values()]
+    with (
+        path.open("rb") as held,
+        mmap.mmap(held.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        netcdf_file(content) as file,
+    ):
+        return [tuple(variable.shape) for variable in file.variables.values()]
 
 
 def _shapes_of_hdf5(path: Path) -> list[tuple[int, ...]]:

@@ -49,7 +49,12 @@ def read_columns(path: Path) -> pd.DataFrame:
     """Read a file whole, unless it holds more than there is memory for."""
     with damaged_means(path, "a Parquet file"):
         _refuse_vast(path)
-        return pd.read_parquet(path, engine="pyarrow")
+        frame = pd.read_parquet(path, engine="pyarrow")
+        for _, column in frame.items():
+            if isinstance(column.dtype, pd.StringDtype):
+                # Bytes that are no text are found when they are first shown, which may be late.
+                column.to_numpy(dtype=object)
+        return frame
 
 
 def _refuse_vast(path: Path) -> None:

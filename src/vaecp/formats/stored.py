@@ -238,10 +238,17 @@ class _Encoder:
         )
         return part, indices, values
 
+    def _kept_counts(self, mode: int) -> np.ndarray:
+        path = self.folder / f"counts-{mode}.npy"
+        try:
+            return np.array(opened_array(path))
+        except OSError as error:
+            raise ValueError(f"{path.name} cannot be read") from error
+
     def _opened(self, header: dict[str, Any], labels: tuple[np.ndarray, ...]) -> StoredEntries:
         gaps = header["gaps"]
         notes = [f"{gaps:,} rows without a value are gaps."] if gaps else []
-        counts = [opened_array(self.folder / f"counts-{m}.npy") for m in range(len(labels))]
+        counts = [self._kept_counts(mode) for mode in range(len(labels))]
         found = StoredEntries(
             self.folder,
             tuple(Part(*each) for each in header["parts"]),
@@ -249,7 +256,7 @@ class _Encoder:
             tuple(self.modes),
             labels,
             self.value,
-            tuple(np.array(count) for count in counts),
+            tuple(counts),
             tuple(header["extremes"]),
             (*notes, REPEATED),
         )

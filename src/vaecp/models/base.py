@@ -139,7 +139,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
     def _random(self) -> np.random.Generator:
         seed = int(check_random_state(self.random_state).randint(2**31))
         kept = checkpoint()
-        seed = seed if kept is None else kept.once("seed", seed)
+        seed = seed if kept is None else abs(kept.once("seed", seed))
         same_everywhere({"seed": str(seed)})
         return np.random.default_rng(seed)
 

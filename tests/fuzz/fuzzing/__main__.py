@@ -54,10 +54,13 @@ def main() -> int:
     counts = {kind: Counter() for kind in KINDS if not asked.kind or kind in asked.kind}
     begin, faults = time.monotonic(), []
     with tempfile.TemporaryDirectory() as folder:
-        seeds = Seeds.save(Path(folder))
+        seeds = Seeds.save(Path(folder), asked.kind)
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(
-            asked.workers, context, start, (seeds, Path(folder), asked.keep.resolve())
+            asked.workers,
+            context,
+            start,
+            (seeds, asked.kind, Path(folder), asked.keep.resolve()),
         ) as pool:
             futures = [pool.submit(work, batch) for batch in plan]
             for future in as_completed(futures):

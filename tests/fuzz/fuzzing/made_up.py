@@ -16,7 +16,26 @@ TYPES = ("f8", "f4", "f2", "i8", "i4", "i1", "u8", "u2", "?", "c16", "U3", "S3",
 TOKENS = (
     *("", " ", "a", "b", "1", "2", "3", "-1", "0", "1.5", "1e3", "1e999", "nan", "NA", "inf", "-"),
     *("007", "1,5", "1_000", "9" * 5000, "8000000000000000", "2024-01-01", "é", '"', '"a,b"', "#"),
+    *(
+        "<0.5",
+        ">1000",
+        "< 3",
+        "<",
+        "<<1",
+        "<-1e999",
+        "\u2264 2",
+        "n.d.",
+        "LOD",
+        "1\u00b10.5",
+        "mg/l",
+    ),
     *("\0", "=1", "'", "\ufeff", "x" * 300, "True", "None", "0x10", "1/2", "٣"),
+)
+HEADS = (
+    "a,b,lower,upper,y\n",
+    "sample,nm,minute,y\n",
+    "sample,long\n",
+    "remark\n\na,b,y\ns,m,mg\n",
 )
 SEPARATORS = (",", ";", "\t", " ", "  ", "|")
 
@@ -78,7 +97,9 @@ def lines(draw: Any) -> bytes:
     if draw(st.integers(0, 3)) == 0:
         rows.append(draw(st.lists(st.sampled_from(TOKENS), max_size=7)))
     text = draw(st.sampled_from(["\n", "\r\n", "\r"])).join(separator.join(row) for row in rows)
-    head = draw(st.sampled_from(["", "# shape: 2 3\n", "a,b,y\n", "a b y\n", "a;b;y\n", "1,2\n"]))
+    head = draw(
+        st.sampled_from(["", "# shape: 2 3\n", "a,b,y\n", "a b y\n", "a;b;y\n", "1,2\n", *HEADS])
+    )
     return (head + text).encode(draw(st.sampled_from(["utf-8", "utf-16", "utf-8-sig"])), "replace")
 
 

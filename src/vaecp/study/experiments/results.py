@@ -231,6 +231,8 @@ def _check_types(record: dict[str, Any]) -> None:
         for name in names:
             if not isinstance(record.get(name), kind):
                 raise TypeError(name)
+    if not isinstance(record["settings"].get("rank"), int | None):
+        raise TypeError("rank")
 
 
 def _finite(record: dict[str, Any]) -> dict[str, Any]:
