@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 
 import vaecp
+from fuzzing.installed import possible
 from vaecp.formats import write
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx", ".npy", ".npz", ".mat", ".tns", ".tns.gz", ".nc")
 TEXTS = ("semicolons.csv", "windows.csv", "utf16.csv", "limits.csv", "ends.csv", "wide.csv")
 OTHERS = (*TEXTS, "indexed.parquet", "classic.nc", "v73.mat")
-NAMES = (*SUFFIXES, *OTHERS)
+NAMES = possible((*SUFFIXES, *OTHERS))
 
 
 def observations(*, labelled: bool) -> vaecp.Observations:
@@ -28,7 +29,7 @@ def observations(*, labelled: bool) -> vaecp.Observations:
 def save_all(folder: Path) -> dict[str, Path]:
     """Write a file of every kind, and some as other programs write them."""
     paths = {}
-    for suffix in SUFFIXES:
+    for suffix in possible(SUFFIXES):
         paths[suffix] = folder / f"seed{suffix}"
         write(observations(labelled=suffix not in (".npy", ".tns", ".tns.gz")), paths[suffix])
     frame = observations(labelled=True).to_frame()
@@ -42,8 +43,9 @@ def save_all(folder: Path) -> dict[str, Path]:
     indexed = frame.assign(day=pd.Timestamp("2024-01-01")).set_index("day")
     indexed.to_parquet(paths["indexed.parquet"])
     observations(labelled=False).to_xarray().to_netcdf(paths["classic.nc"], engine="scipy")
-    _save_v73(paths["v73.mat"])
-    return paths
+    if "v73.mat" in NAMES:
+        _save_v73(paths["v73.mat"])
+    return {name: paths[name] for name in NAMES}
 
 
 def _save_limits(frame: pd.DataFrame, paths: dict[str, Path]) -> None:

@@ -171,13 +171,15 @@ def _fit(batch: Batch, seeds: Seeds, folder: Path, ask: Ask) -> None:
 class Kind:
     """One kind of case: what it is done to, its share of all cases, who makes them, and of what.
 
-    `share` is that of each of `whats`; `needs` names the seeds.
+    `share` is that of each of `whats`; `needs` names the seeds, and `batch` is how many cases a
+    worker takes at once.
     """
 
     whats: tuple[str, ...]
     share: float
     run: Callable[[Batch, Seeds, Path, Ask], None]
     needs: str | None = None
+    batch: int = BATCH
 
 
 OTHERWISE = (*(f"data, {name}" for name in READINGS), *data_files.TABLES)
@@ -197,7 +199,7 @@ KINDS = {
     "model file that lies": Kind(model_files.SMALL, 0.009, _lie("model"), "models"),
     "model file that lies, updated": Kind(model_files.SMALL, 0.005, _lie("grow"), "models"),
     "odd call": Kind(tuple(CALLS), 0.014, _call),
-    "small table": Kind(tuple(METHODS), 0.1, _fit),
+    "small table": Kind(tuple(METHODS), 0.1, _fit, batch=10),
 }
 """Files and calls add up to all cases; small tables come on top, a tenth as many for every method."""
 
@@ -209,6 +211,6 @@ def batches(n_cases: int, first_seed: int, wanted: tuple[str, ...]) -> Iterator[
             continue
         size = max(round(kind.share * n_cases), 1)
         for what in kind.whats:
-            for first in range(0, size, BATCH):
+            for first in range(0, size, kind.batch):
                 number = first_seed * 1_000_000 + first
-                yield Batch(name, what, number, min(BATCH, size - first))
+                yield Batch(name, what, number, min(kind.batch, size - first))

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from fuzzing.installed import possible
+
 NAMES = ("a", "X", "indices", "values", "shape", "labels_0", "labels_1", "mode_names", "value_name")
 NUMBERS = (0, 1, 2, -1, 3, 7, 1000, 2**31, 2**53, -(2**40), 0.5, np.nan, np.inf, 1e300, 1e-320)
 TYPES = ("f8", "f4", "f2", "i8", "i4", "i1", "u8", "u2", "?", "c16", "U3", "S3", "M8[ns]", "m8[s]")
@@ -204,7 +206,7 @@ def v73(draw: Any, path: Path) -> None:
             file["cell"] = np.array(made, dtype=h5py.ref_dtype)
 
 
-KINDS = {
+MAKERS = {
     ".npy": npy,
     ".npz": npz,
     ".mat": mat,
@@ -217,3 +219,4 @@ KINDS = {
     ".parquet": parquet,
     ".nc": netcdf,
 }
+KINDS = {name: MAKERS[name] for name in possible(MAKERS)}

@@ -79,7 +79,11 @@ def learn_table(path: Path) -> None:
     assert np.isfinite(updated.predict_at(np.zeros((1, 3), dtype=int)).std).all()
 
 
-def use_model(path: Path) -> Any:
+def use_model(path: Path) -> None:
+    _used(path)
+
+
+def _used(path: Path) -> Any:
     from vaecp.outcomes.store import load
 
     model = load(path)
@@ -98,10 +102,10 @@ def grow_model(path: Path) -> None:
     """Let a loaded model learn, and save it again, as `vaecp update` and --given do."""
     from vaecp.outcomes.store import load, save
 
-    model = use_model(path)
+    model = _used(path)
     keys = pd.DataFrame(
         {
-            n: label[:2].repeat(2)[:3]
+            n: np.resize(label[:2], 3)
             for n, label in zip(model.mode_names_, model.labels_, strict=True)
         }
     )
