@@ -99,7 +99,7 @@ def with_features(column: list, other: list) -> str:
     return finite_or_refused(call)
 
 
-FEW = st.sampled_from([0, 1, 2, -1, 0.5, None, "2"])
+FEW = st.sampled_from([1, 2, 3, 1, 2, 3, 0, -1, 0.5, None, "2"])
 CALLS: dict[str, tuple[Callable[..., str], st.SearchStrategy[dict[str, Any]]]] = {
     "complete": (complete, st.fixed_dictionaries({"array": arrays()})),
     "fit": (
@@ -129,7 +129,9 @@ CALLS: dict[str, tuple[Callable[..., str], st.SearchStrategy[dict[str, Any]]]] =
         with_features,
         st.fixed_dictionaries(
             {
-                "column": st.lists(LABELS, max_size=6),
+                "column": st.permutations(["p", "q", "r", "s", 0])
+                | st.just(["p", "r", "q"])
+                | st.lists(LABELS, max_size=6),
                 "other": st.lists(
                     st.sampled_from([*NUMBERS, None, "x", 1j, (1,)]), min_size=1, max_size=6
                 ),

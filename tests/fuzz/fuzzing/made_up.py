@@ -44,7 +44,9 @@ SEPARATORS = (",", ";", "\t", " ", "  ", "|")
 
 @st.composite
 def arrays(draw: Any, most_axes: int = 4) -> np.ndarray:
-    """An array of any kind, of few numbers that mean trouble."""
+    """An array of any kind, of few numbers that mean trouble; or a good one with one of them."""
+    if draw(st.booleans()):
+        return _nearly_good(draw, most_axes)
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=most_axes)))
     dtype = draw(st.sampled_from(TYPES))
     numbers = draw(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=8))
@@ -56,6 +58,15 @@ def arrays(draw: Any, most_axes: int = 4) -> np.ndarray:
         if dtype[0] in "Mm":
             return flat.astype(np.int64).astype(dtype).reshape(shape)
         return flat.astype(dtype).reshape(shape)
+
+
+def _nearly_good(draw: Any, most_axes: int) -> np.ndarray:
+    shape = draw(st.lists(st.integers(1, 5), min_size=min(2, most_axes), max_size=most_axes))
+    array = np.random.default_rng(draw(st.integers(0, 99))).normal(size=shape)
+    array *= draw(st.sampled_from([1.0, 1.0, 1e-300, 1e150, 1e300]))
+    if array.size:
+        array.flat[draw(st.integers(0, array.size - 1))] = draw(st.sampled_from((*NUMBERS, np.nan)))
+    return array
 
 
 def npy(draw: Any, path: Path) -> None:

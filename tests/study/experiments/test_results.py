@@ -37,7 +37,17 @@ def test_infinite_and_missing_scores_survive_strict_json(shifted, case_of, tenso
     assert np.isnan(back["rmse"])
 
 
-@pytest.mark.parametrize("text", ["[{", "{}", '{"a": 1}', "", '["key", "work", "settings"]'])
+LIES = [
+    '{"key": [], "work": "w", "settings": {}}',
+    '{"key": "k", "work": "w", "settings": {"rank": 1.5}}',
+    '{"key": "k", "work": "w", "settings": {}, "rmse": "low"}',
+    '{"key": "k", "work": "w", "settings": {}, "fold": 0.5}',
+    '{"key": "k", "work": "w", "settings": {}, "versions": 3}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", ["[{", "{}", '{"a": 1}', "", '["key", "work", "settings"]', *LIES])
 def test_a_damaged_line_is_named_and_the_file_left_alone(tmp_path, text):
     good = '{"key": "k", "work": "w", "settings": {}}'
     (tmp_path / "results.jsonl").write_text(f"{good}\n{text}\n{good}\n")
@@ -92,3 +102,9 @@ def test_a_table_has_the_runs_of_the_last_version_alone():
     assert of_one_version([]) == []
     earlier = [{"code": code, "commit": ""} for code in ("x", "y")]
     assert of_one_version(earlier) == earlier
+
+
+def test_records_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "results.jsonl").write_bytes(b'{"key": "\xff"}\n')
+    with pytest.raises(FormatError, match=r"results.jsonl: is not UTF-8 text .* at byte 9"):
+        Results(tmp_path)
