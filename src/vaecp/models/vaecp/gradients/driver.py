@@ -202,7 +202,7 @@ def resumed(name: str, groups: Groups, random: np.random.Generator) -> Course | 
     kept = checkpoint()
     found = kept.load(name) if kept is not None else None
     same_everywhere({"checkpoint": str(found and found[1].get("course"))})
-    if found is None:
+    if kept is None or found is None:
         return None
     with kept.reading(name):
         return _standing(groups, random, *found)
