@@ -198,10 +198,11 @@ def _built(described: dict[str, Any], tensors: Tensors) -> TensorEstimator:
             raise ValueError(f"{name!r} is no attribute that a fit sets")
         setattr(model, name, unpack(packed, tensors))
     _check_rows("observed_rows_", getattr(model, "observed_rows_", None), shape)
-    if hasattr(model, "folded_rows_"):
-        _check_rows("folded_rows_", model.folded_rows_, shape)
-    if hasattr(model, "stream_values_"):
-        _check_stream(model.stream_values_, getattr(model, "n_fitted_", None))
+    further = vars(model)
+    if "folded_rows_" in further:
+        _check_rows("folded_rows_", further["folded_rows_"], shape)
+    if "stream_values_" in further:
+        _check_stream(further["stream_values_"], further.get("n_fitted_"))
     Bounds(*getattr(model, "bounds_", ())).validate()
     return model
 

@@ -180,7 +180,7 @@ def diagnose(
 
 
 def _is_from(least: int, number: Any) -> bool:
-    return isinstance(number, Integral) and number >= least
+    return isinstance(number, Integral) and int(number) >= least
 
 
 def _check(
