@@ -97,6 +97,12 @@ ATTRIBUTES = {
         lambda a: a.astype(float),
         "folded_rows_",
     ),
+    "no entries": (
+        "InfTucker",
+        "attributes.observed_rows_.1",
+        lambda a: np.zeros_like(a),
+        "a mode has no entries",
+    ),
     "no stream": ("VAECP updated", "attributes.stream_values_", lambda a: a[:0], "stream_values_"),
     "short stream": ("VAECP updated", "attributes.stream_values_", lambda a: a[:9], "n_fitted_ is"),
     "features": (

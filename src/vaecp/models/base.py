@@ -308,6 +308,8 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
                 f"indices has shape {indices.shape} of {indices.dtype}: give integers in {n_modes} "
                 "columns, one per mode."
             )
+        if indices.dtype.kind == "u":  # which has no number for a label not seen
+            indices = np.minimum(indices.astype(np.uint64), np.uint64(2**63 - 1)).astype(np.int64)
         for mode, observed in enumerate(self.observed_rows_):
             outside = (indices[:, mode] < UNSEEN) | (indices[:, mode] >= len(observed))
             if outside.any():

@@ -197,7 +197,9 @@ def _built(described: dict[str, Any], tensors: Tensors) -> TensorEstimator:
         if not ATTRIBUTE.fullmatch(name) or name in DESCRIBED or hasattr(type(model), name):
             raise ValueError(f"{name!r} is no attribute that a fit sets")
         setattr(model, name, unpack(packed, tensors))
-    _check_rows("observed_rows_", getattr(model, "observed_rows_", None), shape)
+    _check_rows("observed_rows_", rows := getattr(model, "observed_rows_", None), shape)
+    if not all(observed.any() for observed in rows):
+        raise ValueError("observed_rows_ says that a mode has no entries")
     further = vars(model)
     if "folded_rows_" in further:
         _check_rows("folded_rows_", further["folded_rows_"], shape)
