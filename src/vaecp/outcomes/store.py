@@ -197,7 +197,8 @@ def _built(described: dict[str, Any], tensors: Tensors) -> TensorEstimator:
         if not ATTRIBUTE.fullmatch(name) or name in DESCRIBED or hasattr(type(model), name):
             raise ValueError(f"{name!r} is no attribute that a fit sets")
         setattr(model, name, unpack(packed, tensors))
-    _check_rows("observed_rows_", rows := getattr(model, "observed_rows_", None), shape)
+    rows: Any = getattr(model, "observed_rows_", None)
+    _check_rows("observed_rows_", rows, shape)
     if not all(observed.any() for observed in rows):
         raise ValueError("observed_rows_ says that a mode has no entries")
     further = vars(model)
