@@ -4,7 +4,6 @@ Each is refused in one line, within seconds and with little memory, and shows no
 """
 
 import io
-import struct
 import time
 import zipfile
 
@@ -321,18 +320,3 @@ def test_a_long_text_that_a_parquet_file_repeats_is_refused(tmp_path, monkeypatc
     assert (tmp_path / "x.parquet").stat().st_size < MEGABYTES / 16
     monkeypatch.setattr(memory, "available_memory", lambda: 300 * MEGABYTES)
     refused(tmp_path / "x.parquet", "needs about .* of memory")
-
-
-def test_a_netcdf_variable_of_70_modes_is_refused(tmp_path):
-    """Written by hand, as the "NetCDF classic format specification" says: no library would."""
-
-    def name(text):
-        return struct.pack(">i", len(text)) + text.ljust((len(text) + 3) // 4 * 4, b"\0")
-
-    dimensions = b"".join(name(b"d%d" % mode) + struct.pack(">i", 1) for mode in range(70))
-    nothing = struct.pack(">ii", 0, 0)
-    head = b"CDF\1" + struct.pack(">iii", 0, 10, 70) + dimensions + nothing
-    head += struct.pack(">ii", 11, 1) + name(b"v") + struct.pack(">71i", 70, *range(70)) + nothing
-    head += struct.pack(">iii", 6, 8, len(head) + 12)
-    (tmp_path / "x.nc").write_bytes(head + struct.pack(">d", 1.5))
-    refused(tmp_path / "x.nc", "70|64|dimension", VaecpError)

@@ -73,6 +73,22 @@ def test_a_compressed_file_may_not_hold_more_text_than_there_is_memory(tmp_path,
 # ---- NumPy -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@pytest.mark.parametrize(
+    ("row", "match", "error"),
+    [
+        (("1", "2", DIGITS), "column 'y' is inf in line 3", ObservationError),
+        ((DIGITS, "2", "4"), "4300 digits", FormatError),
+    ],
+    ids=["value", "label"],
+)
+def test_a_number_of_5_000_digits_in_a_table_is_refused(tmp_path, suffix, row, match, error):
+    rows = [("a", "b", "y"), ("1", "1", "2"), row, ("2", "1", "3")]
+    separator = "," if suffix == ".csv" else "\t"
+    (tmp_path / f"x{suffix}").write_text("\n".join(map(separator.join, rows)))
+    refused(tmp_path / f"x{suffix}", match, error)
+
+
 def coordinates(**changes):
     return {
         "indices": np.array([[0, 0], [1, 1]]),

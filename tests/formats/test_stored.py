@@ -191,3 +191,81 @@ def test_files_that_cannot_be_are_refused_by_name(frame, folder, tmp_path):
     (folder / "3.parquet").write_bytes(b"no such thing")
     with pytest.raises(FormatError, match="Parquet"):
         scan(folder)
+
+
+def test_a_folder_that_holds_other_files_is_no_cache_and_stays_as_it_is(folder, tmp_path):
+    home = tmp_path / "thesis"
+    (home / "figures").mkdir(parents=True)
+    (home / "figures" / "one.png").write_bytes(b"x")
+    (home / "plan.json").write_text("{}")
+    with pytest.raises(FormatError, match="thesis: holds 'figures', which is no file of encoded"):
+        scan(folder, cache=home)
+    assert sorted(path.name for path in home.rglob("*")) == ["figures", "one.png", "plan.json"]
+
+
+FORGED = {
+    "fields": ("entries.json", lambda path: path.write_text("{}"), r"damaged \('gaps'\)"),
+    "nesting": ("entries.json", lambda path: path.write_text("[" * 100_000), None),
+    "a way out": (
+        "entries.json",
+        lambda path: path.write_text(
+            path.read_text().replace('"000000"', '"../../1"')  # where another array may lie
+        ),
+        "is no part",
+    ),
+    "extremes": (
+        "entries.json",
+        lambda path: path.write_text(
+            path.read_text().replace('"gaps"', '"extremes": [0, 1e9], "gaps"')
+        ),
+        "positions of extremes",
+    ),
+    "labels": (
+        "labels-0.parquet",
+        lambda path: pd.DataFrame({"label": ["b", "a"]}).to_parquet(path),
+        "does not list distinct labels in order",
+    ),
+    "counts": ("counts-1.npy", lambda path: np.save(path, np.arange(9.0)), "counts of rows"),
+    "no counts": ("counts-1.npy", lambda path: path.unlink(), "counts-1.npy cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("name", "forge", "match"), FORGED.values(), ids=FORGED)
+def test_encoded_entries_that_contradict_each_other_are_refused(folder, name, forge, match):
+    found = scan(folder)
+    forge(found.folder / name)
+    if match is None:  # what is no JSON at all is written anew
+        assert scan(folder).fingerprint == found.fingerprint
+        return
+    with pytest.raises(FormatError, match=match) as caught:
+        scan(folder)
+    assert "remove this folder" in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [-1, 4, 2**31 - 1])
+def test_encoded_entries_outside_of_the_tensor_are_refused(folder, code):
+    found = scan(folder)
+    path = found.parts[2].paths(found.folder)[0]
+    indices = np.load(path)
+    indices[7, 0] = code
+    np.save(path, indices)
+    with pytest.raises(FormatError, match="an entry lies outside of the tensor"):
+        everything(found)
+
+
+def test_an_encoded_value_that_is_not_finite_is_refused(folder):
+    found = scan(folder)
+    path = found.parts[0].paths(found.folder)[1]
+    np.save(path, np.full(found.parts[0].n_entries, np.nan))
+    with pytest.raises(FormatError, match="a value is not finite"):
+        found.sample(50, np.random.default_rng(0))
+
+
+def test_a_part_that_was_changed_before_the_end_is_encoded_again(folder):
+    found = scan(folder)
+    (found.folder / "entries.json").unlink()
+    path = found.parts[1].paths(found.folder)[1]
+    np.save(path, np.zeros(found.parts[1].n_entries))
+    again = scan(folder)
+    assert again.fingerprint == found.fingerprint
+    assert everything(again)[2].any()

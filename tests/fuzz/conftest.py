@@ -3,7 +3,7 @@
 from contextlib import closing
 
 import pytest
-from fuzzing import data_files, model_files
+from fuzzing import beside, data_files, model_files
 from fuzzing.campaign import TALLY
 from fuzzing.children import Child
 
@@ -16,6 +16,23 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     return model_files.save_all(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    return data_files.save_tables(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return beside.save_all(tmp_path_factory.mktemp("folders"))
+
+
+@pytest.fixture(scope="module")
+def keeper(folders):
+    tasks = [(beside.TASKS[name], path) for name, path in folders.items()]
+    with closing(Child(tasks)) as child:
+        yield child
 
 
 @pytest.fixture(scope="module")

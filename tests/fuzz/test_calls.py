@@ -87,6 +87,19 @@ def test_labels_of_any_type_lead_to_the_same_predictions(dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i8"])
+def test_coordinates_of_any_integers_lead_to_the_same_predictions(array, dtype):
+    model = quick().fit_tensor(vaecp.Observations.from_array(array))
+    cells = np.array([[0, 1, 2], [5, 4, 3]])
+    expected = model.predict_at(cells).mean
+    np.testing.assert_array_equal(model.predict_at(cells.astype(dtype)).mean, expected)
+    cells[1, 1] = min(np.iinfo(dtype).max, 2**63 - 1)
+    with pytest.raises(
+        vaecp.errors.ObservationError, match=rf"indices\[1, 1\] is {cells[1, 1]}, but"
+    ):
+        model.predict_at(cells.astype(dtype))
+
+
 # ---- threads and processes -------------------------------------------------------------
 
 

@@ -90,6 +90,25 @@ def test_complete_stops_at_once(source, tmp_path, seconds):
     check(*interrupted(command, tmp_path, seconds), tmp_path, {"model.vaecp"})
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Enough entries for compiled loops to be at work for most of the time."""
+    draw = np.random.default_rng(0)
+    rows = [draw.normal(size=(size, 5)) for size in (120, 100, 60)]
+    array = np.einsum("ir,jr,kr->ijk", *rows) + draw.normal(size=(120, 100, 60)) / 10
+    path = tmp_path_factory.mktemp("data") / "large.npy"
+    np.save(path, array)
+    return path
+
+
+@pytest.mark.parametrize("seconds", moments("fit", n_cases(2, 40)))
+def test_a_large_fit_stops_at_once_without_a_crash(large, tmp_path, seconds):
+    command = ["fit", large, "-o", "model.vaecp", "--checkpoint", "kept"]
+    check(*interrupted(command, tmp_path, seconds + 2), tmp_path, {"kept"})
+    whole = {".json", ".safetensors"}
+    assert {path.suffix for path in (tmp_path / "kept").glob("*")} <= whole
+
+
 @pytest.mark.parametrize("seconds", moments("compare", n_cases(3, 40)))
 def test_compare_stops_with_all_its_processes(source, tmp_path, seconds):
     command = ["compare", source, "--methods", "CPALS,HOSVD,FBCP", "--jobs", 2, "-o", "out"]

@@ -77,3 +77,42 @@ def test_a_damaged_header_is_refused_by_name(tmp_path):
     (tmp_path / HEADER).write_text(json.dumps(OF)[:-3])
     with pytest.raises(CheckpointError, match=rf"{HEADER}: is damaged"):
         Checkpoint(tmp_path, OF)
+
+
+def test_a_header_nested_without_end_is_refused_by_name(tmp_path):
+    Checkpoint(tmp_path, OF)
+    (tmp_path / HEADER).write_text("[" * 100_000)
+    with pytest.raises(CheckpointError, match=r"checkpoint.json: is damaged"):
+        Checkpoint(tmp_path, OF)
+
+
+def test_a_value_of_another_type_is_refused(tmp_path):
+    Checkpoint(tmp_path, OF).save("seed", {}, {"value": "5"})
+    with pytest.raises(CheckpointError, match=r"seed.safetensors: is damaged .*'5', and not 6"):
+        Checkpoint(tmp_path, OF).once("seed", 6)
+
+
+def test_a_step_that_does_not_fit_is_refused_by_name(tmp_path):
+    kept = Checkpoint(tmp_path, OF)
+    with (
+        pytest.raises(CheckpointError, match=r"step.safetensors: is damaged \(.*'n'"),
+        kept.reading("step"),
+    ):
+        raise KeyError("n")
+
+
+def test_a_computation_that_fails_after_it_went_on_names_the_folder(tmp_path):
+    def compute(kept):
+        assert kept is not None
+        kept.load("step")
+        raise IndexError("of what was kept")
+
+    Checkpoint(tmp_path, OF).save("step", ARRAYS, {})
+    match = r"went on from what is kept here, and failed \(IndexError: of what was kept\)"
+    with pytest.raises(CheckpointError, match=match), kept_in(tmp_path, OF):
+        compute(checkpoint())
+
+
+def test_a_computation_that_fails_by_itself_is_not_said_to_go_on(tmp_path):
+    with pytest.raises(IndexError, match="by itself"), kept_in(tmp_path, OF):
+        raise IndexError("by itself")

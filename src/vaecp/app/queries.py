@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import pandas as pd
 from vaecp.data.hints import limits_note
 from vaecp.data.labels import UNSEEN, lookup, place_in
 from vaecp.data.observations import Observations
-from vaecp.errors import FormatError
+from vaecp.errors import FormatError, VaecpError
 from vaecp.formats import read, read_table
 from vaecp.formats.common import RESULTS, is_text
 from vaecp.formats.raw import RawTable
@@ -52,7 +53,7 @@ def answer(
     """
     frame = queries.frame
     _check(model, frame, source)
-    try:
+    with naming(source):
         model = model.reading_between(
             [_typed(frame[name], labels, name, date_format) for name, labels in _modes(model)]
         )
@@ -60,11 +61,20 @@ def answer(
             [_codes(frame[name], labels, name, date_format) for name, labels in _modes(model)],
             axis=1,
         )
-    except FormatError as error:
-        raise FormatError(f"{source}: {error}") from None
     found = predict_entries(model, indices).columns(coverage)
     unseen = indices == UNSEEN
     return Answer(found, int(unseen.any(axis=1).sum()), _unseen_note(unseen, model, frame))
+
+
+@contextmanager
+def naming(source: str | Path) -> Iterator[None]:
+    """Begin every error with the name of the table that led to it."""
+    try:
+        yield
+    except VaecpError as error:
+        if str(error).startswith(str(source)):
+            raise
+        raise type(error)(f"{source}: {error}") from error
 
 
 def _unseen_note(unseen: np.ndarray, model: TensorEstimator, frame: pd.DataFrame) -> str | None:

@@ -22,19 +22,19 @@ class ArrayFile:
     start: int
 
     @classmethod
-    def at(cls, path: Path, n_rows: int) -> ArrayFile:
-        """Look at a file of so many rows, or say that it is damaged."""
+    def at(cls, path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> ArrayFile:
+        """Look at a file that must hold such an array, or say that it is damaged."""
         try:
             with path.open("rb") as file:
                 if npy.read_magic(file) != (1, 0):
                     raise ValueError("it is of another version")
-                shape, in_columns, dtype = npy.read_array_header_1_0(file)
+                held, in_columns, of_type = npy.read_array_header_1_0(file)
                 found = cls(path, shape, dtype, file.tell())
-            if in_columns or dtype.hasobject or shape[:1] != (n_rows,):
-                raise ValueError(f"it has {shape} numbers of {dtype}, and not {n_rows} rows")
-            if path.stat().st_size != found.start + n_rows * found.row_bytes:
+            if in_columns or (of_type, held) != (dtype, shape):
+                raise ValueError(f"it holds {of_type} {held}, not {dtype} {shape}")
+            if path.stat().st_size != found.start + shape[0] * found.row_bytes:
                 raise ValueError(f"it has {path.stat().st_size} bytes")
-        except (OSError, ValueError) as error:
+        except Exception as error:
             raise found_damaged(path, error) from error
         return found
 
@@ -48,8 +48,6 @@ class ArrayFile:
 
     def read_into(self, array: np.ndarray, spans: Iterable[tuple[int, int, int]]) -> None:
         """Copy rows: each span is the first row here, the first one there, and how many."""
-        if (array.dtype, array.shape[1:]) != (self.dtype, self.shape[1:]):
-            raise found_damaged(self.path, f"it has {self.shape} numbers of {self.dtype}")
         there = array.data.cast("B")
         width = self.row_bytes
         try:
@@ -75,3 +73,8 @@ def found_damaged(path: Path, why: object) -> FormatError:
     return FormatError(
         f"{path}: is damaged ({why}): remove the folder {path.parent}, and it is written anew."
     )
+
+
+def opened_array(path: Path) -> np.ndarray:
+    """Map an array that was saved: one that declares more than its file holds cannot be."""
+    return npy.open_memmap(path, mode="r")

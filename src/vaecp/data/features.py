@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vaecp.data.labels import UNSEEN, joined, lookup
+from vaecp.data.labels import UNSEEN, encode, joined, lookup
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 
@@ -125,6 +125,7 @@ def _labels_and_columns(table: Any, name: str) -> tuple[np.ndarray, Any]:
             f"row_features[{name!r}] has no label in row {int(np.argmax(table.index.isna()))}: give "
             "every row one."
         )
+    encode(table.index.to_numpy(), name)  # says which label is none
     repeated = table.index.duplicated()
     if repeated.any():
         raise ObservationError(

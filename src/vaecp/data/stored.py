@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,9 @@ import numpy as np
 from vaecp.data.array_files import ArrayFile
 from vaecp.data.cells import n_cells
 from vaecp.data.checks import times
+from vaecp.data.fields import has_type
 from vaecp.data.observations import Observations
+from vaecp.errors import FormatError
 
 LEAST_BLOCK, MOST_BLOCK = 64, 4_096
 """Entries that are read in one piece, and dealt out as one from pass to pass."""
@@ -32,15 +35,18 @@ class Part:
     def paths(self, folder: Path) -> tuple[Path, Path]:
         return folder / f"{self.name}-indices.npy", folder / f"{self.name}-values.npy"
 
-    def open(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    def open(self, folder: Path, n_modes: int) -> tuple[np.ndarray, np.ndarray]:
         """Map the arrays, or say which file is damaged."""
-        indices, values = self.files(folder)
+        indices, values = self.files(folder, n_modes)
         return indices.mapped(), values.mapped()
 
-    def files(self, folder: Path) -> tuple[ArrayFile, ArrayFile]:
+    def files(self, folder: Path, n_modes: int) -> tuple[ArrayFile, ArrayFile]:
         """Look at the arrays, or say which file is damaged."""
-        indices, values = (ArrayFile.at(path, self.n_entries) for path in self.paths(folder))
-        return indices, values
+        paths, n = self.paths(folder), self.n_entries
+        return (
+            ArrayFile.at(paths[0], np.dtype(np.int32), (n, n_modes)),
+            ArrayFile.at(paths[1], np.dtype(np.float64), (n,)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +72,21 @@ class StoredEntries:
     counts: tuple[np.ndarray, ...]
     extremes: tuple[int, int]
     notes: tuple[str, ...] = ()
+
+    def validate(self) -> None:
+        """Raise a ValueError unless parts, counts and extremes belong together."""
+        for part in self.parts:
+            plain = has_type((part.n_entries, part.checksum), tuple[int, ...])
+            if not plain or part.n_entries < 1 or not re.fullmatch(r"\d{6,}", str(part.name)):
+                raise ValueError(f"{part!r:.100} is no part")
+        for count, size in zip(self.counts, self.shape, strict=True):
+            if count.dtype != np.int64 or count.shape != (size,) or count.sum() != len(self):
+                raise ValueError("the counts of rows are not those of the entries")
+        ends = self.extremes
+        if not has_type(ends, tuple[int, ...]) or len(ends) != 2 or not min(ends) >= 0:
+            raise ValueError(f"the positions of extremes are {ends!r:.60}")
+        if not max(ends) < len(self):
+            raise ValueError("the extremes are not among the entries")
 
     def __len__(self) -> int:
         return sum(part.n_entries for part in self.parts)
@@ -117,7 +138,7 @@ class StoredEntries:
 
     @cached_property
     def _files(self) -> tuple[tuple[ArrayFile, ArrayFile], ...]:
-        return tuple(part.files(self.folder) for part in self.parts)
+        return tuple(part.files(self.folder, self.n_modes) for part in self.parts)
 
     def read(self, blocks: Sequence[int] | np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the positions, indices and values of the entries of blocks, one after the other.
@@ -141,6 +162,7 @@ class StoredEntries:
             )
             for file, array in zip(self._files[number], (indices, values), strict=True):
                 file.read_into(array, spans)
+        self._check(indices, values)
         return positions, indices, values
 
     def sample(self, n: int, random: np.random.Generator) -> tuple[np.ndarray, Observations]:
@@ -163,5 +185,18 @@ class StoredEntries:
             yield number, positions[first:last] - self._starts[number]
 
     def _of_part(self, number: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        indices, values = self.parts[number].open(self.folder)
-        return np.asarray(indices[places]), np.asarray(values[places], dtype=np.float64)
+        indices, values = self.parts[number].open(self.folder, self.n_modes)
+        found = np.asarray(indices[places]), np.asarray(values[places])
+        self._check(*found)
+        return found
+
+    def _check(self, indices: np.ndarray, values: np.ndarray) -> None:
+        """Refuse what lies outside of the tensor, before compiled loops take it for rows."""
+        inside = not len(indices) or (
+            indices.min() >= 0 and (indices.max(axis=0) < np.array(self.shape)).all()
+        )
+        if not inside or not np.isfinite(values).all():
+            what = "a value is not finite" if inside else "an entry lies outside of the tensor"
+            raise FormatError(
+                f"{self.folder}: is damaged ({what}): remove this folder, and it is written anew."
+            )

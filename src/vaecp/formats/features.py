@@ -11,7 +11,7 @@ import pandas as pd
 
 from vaecp.data.features import with_features
 from vaecp.data.observations import Observations
-from vaecp.errors import ObservationError
+from vaecp.errors import ObservationError, VaecpError
 from vaecp.formats import read_table
 from vaecp.formats.common import is_text
 from vaecp.formats.text.labels import read_labels, tidied
@@ -39,7 +39,10 @@ def with_listed_features(
             )
         labels = observations.labels[observations.mode_names.index(name)]
         tables[name] = _table(Path(path), name, labels, options)
-    return with_features(observations, tables, add_rows=add_rows)
+    try:
+        return with_features(observations, tables, add_rows=add_rows)
+    except VaecpError as error:
+        raise type(error)(f"{', '.join(map(str, paths.values()))}: {error}") from error
 
 
 def _table(path: Path, mode: str, labels: np.ndarray, options: dict[str, Any]) -> pd.DataFrame:

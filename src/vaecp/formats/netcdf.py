@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,12 @@ def read(path: Path, request: Request) -> Observations:
 def _shapes_of_classic(path: Path) -> list[tuple[int, ...]]:
     from scipy.io import netcdf_file
 
-    with netcdf_file(path, mmap=False) as file:
+    # A file object takes the memory for all that the header declares; a map takes what the file holds.
+    with (
+        path.open("rb") as held,
+        mmap.mmap(held.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        netcdf_file(content) as file,
+    ):
         return [tuple(variable.shape) for variable in file.variables.values()]
 
 

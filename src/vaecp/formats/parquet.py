@@ -35,9 +35,7 @@ class ParquetFile(TableFile):
         """Read the columns; an index with names counts as columns."""
         request.refuse_variable(path)
         self.check_installed(path.suffix)
-        with damaged_means(path, "a Parquet file"):
-            _refuse_vast(path)
-            frame = pd.read_parquet(path, engine="pyarrow")
+        frame = read_columns(path)
         named = [name for name in frame.index.names if name is not None]
         _check_columns(path, [*map(str, named), *map(str, frame.columns)])
         return RawTable(frame.reset_index(level=named) if named else frame, text=False)
@@ -45,6 +43,18 @@ class ParquetFile(TableFile):
     def write(self, frame: pd.DataFrame, path: Path, style: Style) -> None:
         """Write the columns."""
         frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+def read_columns(path: Path) -> pd.DataFrame:
+    """Read a file whole, unless it holds more than there is memory for."""
+    with damaged_means(path, "a Parquet file"):
+        _refuse_vast(path)
+        frame = pd.read_parquet(path, engine="pyarrow")
+        for _, column in frame.items():
+            if isinstance(column.dtype, pd.StringDtype):
+                # Bytes that are no text are found when they are first shown, which may be late.
+                column.to_numpy(dtype=object)
+        return frame
 
 
 def _refuse_vast(path: Path) -> None:

@@ -145,6 +145,7 @@ class Partitions:
                     fragment_readahead=1,
                 ):
                     if batch.num_rows:
+                        batch.validate(full=True)
                         yield path, row, batch.to_pandas()
                     row += batch.num_rows
 

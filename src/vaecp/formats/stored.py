@@ -8,9 +8,10 @@ are held in memory, as the rows of a model are.
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ import numpy as np
 import pandas as pd
 from filelock import FileLock
 
+from vaecp.data.array_files import opened_array
 from vaecp.data.checks import numbers_of
 from vaecp.data.labels import Place, encode
 from vaecp.data.stored import Part, StoredEntries
 from vaecp.errors import FormatError, VaecpError
 from vaecp.formats.columns import choose_columns
 from vaecp.formats.common import Request
+from vaecp.formats.parquet import read_columns
 from vaecp.formats.partitions import Partitions, Unit
 from vaecp.formats.raw import RawTable
 from vaecp.formats.text.numbers import sentinels
@@ -34,6 +37,11 @@ from vaecp.runtime.threads import side_by_side
 
 SCHEMA = 1
 PLAN, HEADER = "plan.json", "entries.json"
+OWN = re.compile(
+    r"(\.[0-9a-f]{12}-)?"  # of a file that was not finished
+    r"(lock|(plan|entries|\d{6,})\.json|labels-\d+\.parquet|(counts-\d+|\d{6,}-(indices|values))\.npy)"
+)
+"""Names of files that are written here: no others are ever removed."""
 REPEATED = "Entries that are listed more than once count as repeated measurements."
 
 
@@ -67,7 +75,7 @@ def scan(
         **partitions.describe(),
     }
     _make(folder)
-    with FileLock(folder / "lock"):
+    with FileLock(folder / "lock"), _damage_named(folder):
         return _Encoder(partitions, folder, plan).stored()
 
 
@@ -89,11 +97,31 @@ def _beside(path: Path) -> Path:
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            if not OWN.fullmatch(path.name) or path.is_dir():
+                raise FormatError(
+                    f"{folder}: holds {path.name!r:.80}, which is no file of encoded entries: name "
+                    "an empty folder with --cache (cache=), or a new one."
+                )
         (folder / "lock").touch()
     except OSError as error:
         raise FormatError(
             f"{folder}: cannot be written ({error.strerror}), and encoded entries are kept there: "
             "name another folder with --cache (cache=)."
+        ) from error
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    """Turn whatever encoded entries of wrong contents lead to into one line."""
+    try:
+        yield
+    except (VaecpError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error)[:200] or type(error).__name__
+        raise FormatError(
+            f"{folder}: is damaged ({reason}): remove this folder, and it is written anew."
         ) from error
 
 
@@ -110,7 +138,7 @@ class _Encoder:
         if _read_json(self.folder / PLAN) != self.plan:
             for path in self.folder.iterdir():
                 if path.name != "lock":
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                    path.unlink()
             _write_json(self.folder / PLAN, self.plan)
         labels = [self._kept_labels(mode) for mode in range(len(self.modes))]
         if any(each is None for each in labels):
@@ -125,7 +153,13 @@ class _Encoder:
 
     def _kept_labels(self, mode: int) -> np.ndarray | None:
         path = self.folder / f"labels-{mode}.parquet"
-        return pd.read_parquet(path)["label"].to_numpy() if path.exists() else None
+        if not path.exists():
+            return None
+        labels = read_columns(path)["label"].to_numpy()
+        kept = encode(labels, self.modes[mode])[1]
+        if kept.dtype != labels.dtype or not np.array_equal(kept, labels):
+            raise ValueError(f"{path.name} does not list distinct labels in order")
+        return labels
 
     def _found_labels(self) -> list[np.ndarray]:
         """Collect the distinct labels of every mode, in memory: a model has a row for each."""
@@ -188,7 +222,9 @@ class _Encoder:
         done = _read_json(self.folder / f"{name}.json")
         if done is not None:
             part = Part(name, done["n_entries"], done["checksum"])
-            return part, *part.open(self.folder)
+            indices, values = part.open(self.folder, len(self.modes))
+            if _checksum(indices, values) == part.checksum:
+                return part, indices, values
         indices = np.empty((unit.n_rows, len(self.modes)), dtype=np.int32)
         values, n = np.empty(unit.n_rows), 0
         for path, row, frame in self.partitions.batches(unit, [*self.modes, self.value]):
@@ -200,7 +236,7 @@ class _Encoder:
                 indices[n:end, mode] = each(frame[column].to_numpy()[known])
             n = end
         indices, values = indices[:n], values[:n]
-        part = Part(name, n, zlib.crc32(values.data, zlib.crc32(indices.data)))
+        part = Part(name, n, _checksum(indices, values))
         for path, array in zip(part.paths(self.folder), (indices, values), strict=True):
             with whole_file(path) as temporary:
                 np.save(temporary, array)
@@ -210,20 +246,34 @@ class _Encoder:
         )
         return part, indices, values
 
+    def _kept_counts(self, mode: int) -> np.ndarray:
+        path = self.folder / f"counts-{mode}.npy"
+        try:
+            return np.array(opened_array(path))
+        except OSError as error:
+            raise ValueError(f"{path.name} cannot be read") from error
+
     def _opened(self, header: dict[str, Any], labels: tuple[np.ndarray, ...]) -> StoredEntries:
         gaps = header["gaps"]
         notes = [f"{gaps:,} rows without a value are gaps."] if gaps else []
-        return StoredEntries(
+        counts = [self._kept_counts(mode) for mode in range(len(labels))]
+        found = StoredEntries(
             self.folder,
             tuple(Part(*each) for each in header["parts"]),
             tuple(len(each) for each in labels),
             tuple(self.modes),
             labels,
             self.value,
-            tuple(np.load(self.folder / f"counts-{m}.npy") for m in range(len(labels))),
+            tuple(counts),
             tuple(header["extremes"]),
             (*notes, REPEATED),
         )
+        found.validate()
+        return found
+
+
+def _checksum(indices: np.ndarray, values: np.ndarray) -> int:
+    return zlib.crc32(values.data, zlib.crc32(indices.data))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +288,11 @@ class _Encoded:
     def of(
         cls, part: Part, indices: np.ndarray, values: np.ndarray, sizes: Sequence[np.ndarray]
     ) -> _Encoded:
-        columns = zip(indices.T, sizes, strict=True)
-        counts = [np.bincount(column, minlength=len(size)) for column, size in columns]
+        counts = []
+        for column, size in zip(indices.T, sizes, strict=True):
+            if len(column) and not 0 <= column.min() <= column.max() < len(size):
+                raise ValueError("labels and entries do not belong together")
+            counts.append(np.bincount(column, minlength=len(size)))
         places = [int(np.argmin(values)), int(np.argmax(values))] if len(values) else []
         return cls(part, counts, [(float(values[place]), place) for place in places])
 
@@ -264,7 +317,7 @@ def _read_json(path: Path) -> Any:
     """Return what a file holds; None where there is none, or it is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -139,7 +139,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
     def _random(self) -> np.random.Generator:
         seed = int(check_random_state(self.random_state).randint(2**31))
         kept = checkpoint()
-        seed = seed if kept is None else kept.once("seed", seed)
+        seed = seed if kept is None else abs(kept.once("seed", seed))
         same_everywhere({"seed": str(seed)})
         return np.random.default_rng(seed)
 
@@ -308,6 +308,8 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
                 f"indices has shape {indices.shape} of {indices.dtype}: give integers in {n_modes} "
                 "columns, one per mode."
             )
+        if indices.dtype.kind == "u":  # which has no number for a label not seen
+            indices = np.minimum(indices.astype(np.uint64), np.uint64(2**63 - 1)).astype(np.int64)
         for mode, observed in enumerate(self.observed_rows_):
             outside = (indices[:, mode] < UNSEEN) | (indices[:, mode] >= len(observed))
             if outside.any():

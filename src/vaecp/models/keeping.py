@@ -49,7 +49,8 @@ def kept_step(name: str, kind: type[Step], compute: Callable[[], Step]) -> Step:
     name = kept.numbered(name)
     found = kept.load(name)
     if found is not None:
-        return record(kind, found[1]["fields"], found[0])
+        with kept.reading(name):
+            return record(kind, found[1]["fields"], found[0])
     step, arrays = compute(), {}
     if is_first():
         kept.save(name, arrays, {"fields": pack_fields(step, "step", arrays)})

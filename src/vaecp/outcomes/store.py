@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from vaecp.data.fields import ARRAYS, has_type
 from vaecp.data.records import PLAIN, Tensors, pack, pack_fields, record, unpack
 from vaecp.data.standardising import Scaling
-from vaecp.errors import ModelFileError, VaecpError
+from vaecp.errors import MissingExtraError, ModelFileError
 from vaecp.models.base import TensorEstimator
 from vaecp.models.bounds import Bounds
 from vaecp.models.fitted import Diagnostics
@@ -131,7 +131,7 @@ def _refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
     """Turn whatever a file of wrong contents leads to into one line that names the file."""
     try:
         yield
-    except (VaecpError, OSError, MemoryError):
+    except (ModelFileError, MissingExtraError, OSError, MemoryError):
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
@@ -197,7 +197,15 @@ def _built(described: dict[str, Any], tensors: Tensors) -> TensorEstimator:
         if not ATTRIBUTE.fullmatch(name) or name in DESCRIBED or hasattr(type(model), name):
             raise ValueError(f"{name!r} is no attribute that a fit sets")
         setattr(model, name, unpack(packed, tensors))
-    _check_observed_rows(getattr(model, "observed_rows_", None), shape)
+    rows: Any = getattr(model, "observed_rows_", None)
+    _check_rows("observed_rows_", rows, shape)
+    if not all(observed.any() for observed in rows):
+        raise ValueError("observed_rows_ says that a mode has no entries")
+    further = vars(model)
+    if "folded_rows_" in further:
+        _check_rows("folded_rows_", further["folded_rows_"], shape)
+    if "stream_values_" in further:
+        _check_stream(further["stream_values_"], further.get("n_fitted_"))
     Bounds(*getattr(model, "bounds_", ())).validate()
     return model
 
@@ -230,10 +238,19 @@ def _names(what: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_observed_rows(rows: Any, shape: tuple[int, ...]) -> None:
+def _check_rows(name: str, rows: Any, shape: tuple[int, ...]) -> None:
     kinds = [(a.dtype.kind, a.shape) for a in rows] if has_type(rows, ARRAYS) else []
     if kinds != [("b", (size,)) for size in shape]:
-        raise ValueError(f"observed_rows_ does not say of the rows of {shape} which are observed")
+        raise ValueError(f"{name} is not true or false for each of the rows of {shape}")
+
+
+def _check_stream(values: Any, n_fitted: Any) -> None:
+    """Refuse entries to go on from that are none."""
+    plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1
+    if not plain or not np.isfinite(values).all() or len(values) < 2:
+        raise ValueError("stream_values_ are not the values of entries")
+    if not has_type(n_fitted, int) or not 0 < n_fitted <= len(values):
+        raise ValueError(f"n_fitted_ is {n_fitted!r:.60} of {len(values)} entries")
 
 
 def _parameters(model: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from vaecp.errors import CheckpointError
+from vaecp.errors import CheckpointError, VaecpError
 from vaecp.runtime.files import whole_file, write_text
 from vaecp.runtime.processes import is_first, same_everywhere
 
@@ -50,9 +50,19 @@ def kept_in(
     if folder is None:
         yield
         return
-    token = _CURRENT.set(Checkpoint(Path(folder).expanduser(), of, interval))
+    kept = Checkpoint(Path(folder).expanduser(), of, interval)
+    token = _CURRENT.set(kept)
     try:
         yield
+    except (VaecpError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        if not kept.was_read:
+            raise
+        raise CheckpointError(
+            f"{folder}: the fit went on from what is kept here, and failed ({type(error).__name__}: "
+            f"{str(error)[:200]}): remove this folder to start from the beginning."
+        ) from error
     finally:
         _CURRENT.reset(token)
 
@@ -62,7 +72,7 @@ class Checkpoint:
 
     def __init__(self, folder: Path, of: dict[str, Any], interval: float | None = None) -> None:
         self.folder, self.interval = folder, INTERVAL if interval is None else interval
-        self._saved = time.monotonic()
+        self._saved, self.was_read = time.monotonic(), False
         self._counts: Counter[str] = Counter()
         header = {"schema": SCHEMA, **of}
         path = folder / HEADER
@@ -104,11 +114,22 @@ class Checkpoint:
                 metadata = file.metadata() or {}
                 arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             told = json.loads(metadata.get("told", "null"))
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, ValueError, RecursionError, SafetensorError) as error:
             raise _damaged(path, error) from error
         if not isinstance(told, dict) or metadata.get("checksum") != _checksum(arrays, told):
             raise _damaged(path, "its checksum is another")
+        self.was_read = True
         return arrays, told
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[None]:
+        """Turn whatever contents of a step that do not fit lead to into one line."""
+        try:
+            yield
+        except (VaecpError, MemoryError):
+            raise
+        except Exception as error:
+            raise _damaged(self._path(name), str(error)[:200] or type(error).__name__) from error
 
     def numbered(self, name: str) -> str:
         """Return the name with a number that counts how often it was asked for."""
@@ -119,7 +140,10 @@ class Checkpoint:
         """Return a plain value as it was when this was asked first, here or before an interruption."""
         found = self.load(name)
         if found is not None:
-            return found[1]["value"]
+            kept = found[1].get("value")
+            if type(kept) is not type(value):
+                raise _damaged(self._path(name), f"it holds {kept!r:.60}, and not {value!r:.60}")
+            return kept
         if is_first():
             self.save(name, {}, {"value": value})
         return value
@@ -135,7 +159,7 @@ def _check_header(path: Path, wanted: dict[str, Any]) -> None:
         raise CheckpointError(
             f"{path.parent}: holds files but no checkpoint: name an empty folder, or a new one."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     wanted = json.loads(json.dumps(wanted))
     if found == wanted:

@@ -5,6 +5,7 @@ what came of them; the exit code is 1 where any was not answered, or refused in 
 """
 
 import argparse
+import json
 import multiprocessing
 import random
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from fuzzing.campaign import FINE
 from fuzzing.children import SECONDS
+from fuzzing.installed import NEEDED, lacking
 from fuzzing.kinds import KINDS, Seeds, batches
 from fuzzing.probe import ROOM
 from fuzzing.workers import start, work
@@ -34,6 +36,27 @@ def table(counts: dict[str, Counter[str]]) -> str:
     return "\n".join(lines)
 
 
+def told(
+    asked: argparse.Namespace, counts: dict[str, Counter[str]], faults: list[str], seconds: float
+) -> dict:
+    """Return what a run came to as plain values."""
+    return {
+        "seed": asked.seed,
+        "workers": asked.workers,
+        "seconds": round(seconds, 1),
+        "counts": {
+            kind: {name: count[name] for name in OUTCOMES} for kind, count in counts.items()
+        },
+        "faults": faults,
+        "left_out": left_out(),
+    }
+
+
+def left_out() -> list[str]:
+    """Return a line for each kind of file that cannot be made here."""
+    return [f"{name}: there is no {', '.join(lacking(name))}" for name in NEEDED if lacking(name)]
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("fuzzing", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
@@ -44,20 +67,26 @@ def arguments() -> argparse.Namespace:
         "--keep", type=Path, default=Path("fuzz-faults"), help="for files of faults"
     )
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no batch after this time")
+    parser.add_argument("--json", type=Path, help="also write the counts and the faults here")
     return parser.parse_args()
 
 
 def main() -> int:
     asked = arguments()
+    for line in left_out():
+        print(f"Left out: {line}", flush=True)
     plan = list(batches(asked.cases, asked.seed, tuple(asked.kind)))
     random.Random(asked.seed).shuffle(plan)  # a run that is cut short has cases of every kind
     counts = {kind: Counter() for kind in KINDS if not asked.kind or kind in asked.kind}
     begin, faults = time.monotonic(), []
     with tempfile.TemporaryDirectory() as folder:
-        seeds = Seeds.save(Path(folder))
+        seeds = Seeds.save(Path(folder), asked.kind)
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(
-            asked.workers, context, start, (seeds, Path(folder), asked.keep.resolve())
+            asked.workers,
+            context,
+            start,
+            (seeds, asked.kind, Path(folder), asked.keep.resolve()),
         ) as pool:
             futures = [pool.submit(work, batch) for batch in plan]
             for future in as_completed(futures):
@@ -74,6 +103,8 @@ def main() -> int:
                     for other in futures:
                         other.cancel()
     print(table(counts))
+    if asked.json is not None:
+        asked.json.write_text(json.dumps(told(asked, counts, faults, time.monotonic() - begin)))
     print(
         f"\nSeed {asked.seed}; at most {SECONDS:.0f} s of a processor and {ROOM / 2**30:.0f} GiB for each case."
     )

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 import vaecp
+import vaecp.data.features
 from fuzzing.made_up import NUMBERS, arrays
 from vaecp.errors import VaecpError
 
@@ -75,7 +77,29 @@ def compare(array: np.ndarray, names: list, ranks: list, repeats: Any, folds: An
     return finite_or_refused(call)
 
 
-FEW = st.sampled_from([0, 1, 2, -1, 0.5, None, "2"])
+def diagnose(array: np.ndarray, ranks: list, starts: Any, split: Any, splits: Any) -> str:
+    from vaecp.outcomes.diagnostics import diagnose as tried
+
+    def call():
+        tensor = vaecp.Observations.from_array(array)
+        found = tried(tensor, ranks, n_starts=starts, split=split, n_splits=splits)
+        return [found.rank or 0, len(found.verdict())]
+
+    return finite_or_refused(call)
+
+
+def with_features(column: list, other: list) -> str:
+    def call():
+        keys = pd.DataFrame({"a": list("ppqqrr"), "b": [0, 1] * 3})
+        rows = pd.DataFrame({"a": column, "of": np.resize(np.array(other, object), len(column))})
+        tensor = vaecp.Observations.from_keys(keys, np.arange(6.0), ["a", "b"])
+        features = vaecp.data.features.with_features(tensor, {"a": rows}).features
+        return [np.isinf(np.nan_to_num(part)).sum() for part in features if part is not None]
+
+    return finite_or_refused(call)
+
+
+FEW = st.sampled_from([1, 2, 3, 1, 2, 3, 0, -1, 0.5, None, "2"])
 CALLS: dict[str, tuple[Callable[..., str], st.SearchStrategy[dict[str, Any]]]] = {
     "complete": (complete, st.fixed_dictionaries({"array": arrays()})),
     "fit": (
@@ -89,6 +113,31 @@ CALLS: dict[str, tuple[Callable[..., str], st.SearchStrategy[dict[str, Any]]]] =
     ),
     "predict": (predict, st.fixed_dictionaries({"keys": arrays(3), "queries": arrays(3)})),
     "predict_at": (predict_at, st.fixed_dictionaries({"indices": arrays(3)})),
+    "diagnose": (
+        diagnose,
+        st.fixed_dictionaries(
+            {
+                "array": arrays(),
+                "ranks": st.lists(FEW, max_size=2),
+                "starts": FEW,
+                "split": st.sampled_from([None, "mode 0", "x", 0]),
+                "splits": FEW,
+            }
+        ),
+    ),
+    "row features": (
+        with_features,
+        st.fixed_dictionaries(
+            {
+                "column": st.permutations(["p", "q", "r", "s", 0])
+                | st.just(["p", "r", "q"])
+                | st.lists(LABELS, max_size=6),
+                "other": st.lists(
+                    st.sampled_from([*NUMBERS, None, "x", 1j, (1,)]), min_size=1, max_size=6
+                ),
+            }
+        ),
+    ),
     "compare": (
         compare,
         st.fixed_dictionaries(

@@ -12,7 +12,7 @@ SECONDS = 30.0
 """Of a processor: a file of a few kilobytes that takes longer hangs."""
 PATIENCE = 10.0
 """How many times as long a case may wait for a processor that others use too."""
-START = 180.0
+START = 600.0
 HERE = Path(__file__).resolve().parent.parent
 
 

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 
 import vaecp
+from fuzzing.installed import possible
 from vaecp.formats import write
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx", ".npy", ".npz", ".mat", ".tns", ".tns.gz", ".nc")
-OTHERS = ("semicolons.csv", "windows.csv", "utf16.csv", "indexed.parquet", "classic.nc", "v73.mat")
-NAMES = (*SUFFIXES, *OTHERS)
+TEXTS = ("semicolons.csv", "windows.csv", "utf16.csv", "limits.csv", "ends.csv", "wide.csv")
+OTHERS = (*TEXTS, "indexed.parquet", "classic.nc", "v73.mat")
+NAMES = possible((*SUFFIXES, *OTHERS))
 
 
 def observations(*, labelled: bool) -> vaecp.Observations:
@@ -27,7 +29,7 @@ def observations(*, labelled: bool) -> vaecp.Observations:
 def save_all(folder: Path) -> dict[str, Path]:
     """Write a file of every kind, and some as other programs write them."""
     paths = {}
-    for suffix in SUFFIXES:
+    for suffix in possible(SUFFIXES):
         paths[suffix] = folder / f"seed{suffix}"
         write(observations(labelled=suffix not in (".npy", ".tns", ".tns.gz")), paths[suffix])
     frame = observations(labelled=True).to_frame()
@@ -36,11 +38,46 @@ def save_all(folder: Path) -> dict[str, Path]:
     accented = frame.assign(sample=frame["sample"].str.replace("a", "é"))
     accented.to_csv(paths["utf16.csv"], index=False, encoding="utf-16")
     accented.to_csv(paths["windows.csv"], index=False, encoding="cp1252")
+    _save_limits(frame, paths)
+    frame.pivot(index=["sample", "nm"], columns="minute", values="y").to_csv(paths["wide.csv"])
     indexed = frame.assign(day=pd.Timestamp("2024-01-01")).set_index("day")
     indexed.to_parquet(paths["indexed.parquet"])
     observations(labelled=False).to_xarray().to_netcdf(paths["classic.nc"], engine="scipy")
-    _save_v73(paths["v73.mat"])
+    if "v73.mat" in NAMES:
+        _save_v73(paths["v73.mat"])
+    return {name: paths[name] for name in NAMES}
+
+
+def _save_limits(frame: pd.DataFrame, paths: dict[str, Path]) -> None:
+    """Write limits among the values, with remarks around the table, and in columns of their own."""
+    said = frame["y"].map("{:.3f}".format)
+    said[::5], said[1::7] = "<0.5", "> 1000"
+    table = frame.assign(y=said).rename(columns={"nm": "nm (1/cm)"}).to_csv(index=False)
+    paths["limits.csv"].write_text(f"Laboratory 7\n\n{table}\nn.d. not detected\n")
+    known = np.arange(len(frame)) % 4 > 0
+    ends = frame.assign(y=frame["y"].where(known), lower=-1.0, upper=np.where(known, np.nan, 2.5))
+    ends.to_csv(paths["ends.csv"], index=False)
+
+
+def save_tables(folder: Path) -> dict[str, Path]:
+    """Write tables that are given beside the data: features of rows, queries and further entries."""
+    frame = observations(labelled=True).to_frame()
+    rows = {"sample": list("abcdef"), "long": [1.0, 2, 3, 4, None, 6], "kind": list("xyxyxy")}
+    new = frame.head(8).assign(sample="new")
+    tables = {
+        "features": pd.DataFrame(rows),
+        "answers": pd.concat([frame.drop(columns="y").head(9), new.drop(columns="y").head(2)]),
+        "entries": pd.concat([frame.head(5), new]),
+    }
+    paths = {}
+    for name, table in tables.items():
+        for suffix in (".csv", ".parquet"):
+            paths[name + suffix] = path = folder / (name + suffix)
+            table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
     return paths
+
+
+TABLES = ("features", "answers", "entries")
 
 
 def _save_v73(path: Path) -> None:

@@ -10,20 +10,43 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from fuzzing.installed import possible
+
 NAMES = ("a", "X", "indices", "values", "shape", "labels_0", "labels_1", "mode_names", "value_name")
 NUMBERS = (0, 1, 2, -1, 3, 7, 1000, 2**31, 2**53, -(2**40), 0.5, np.nan, np.inf, 1e300, 1e-320)
 TYPES = ("f8", "f4", "f2", "i8", "i4", "i1", "u8", "u2", "?", "c16", "U3", "S3", "M8[ns]", "m8[s]")
 TOKENS = (
     *("", " ", "a", "b", "1", "2", "3", "-1", "0", "1.5", "1e3", "1e999", "nan", "NA", "inf", "-"),
     *("007", "1,5", "1_000", "9" * 5000, "8000000000000000", "2024-01-01", "é", '"', '"a,b"', "#"),
+    *(
+        "<0.5",
+        ">1000",
+        "< 3",
+        "<",
+        "<<1",
+        "<-1e999",
+        "\u2264 2",
+        "n.d.",
+        "LOD",
+        "1\u00b10.5",
+        "mg/l",
+    ),
     *("\0", "=1", "'", "\ufeff", "x" * 300, "True", "None", "0x10", "1/2", "٣"),
+)
+HEADS = (
+    "a,b,lower,upper,y\n",
+    "sample,nm,minute,y\n",
+    "sample,long\n",
+    "remark\n\na,b,y\ns,m,mg\n",
 )
 SEPARATORS = (",", ";", "\t", " ", "  ", "|")
 
 
 @st.composite
 def arrays(draw: Any, most_axes: int = 4) -> np.ndarray:
-    """An array of any kind, of few numbers that mean trouble."""
+    """An array of any kind, of few numbers that mean trouble; or a good one with one of them."""
+    if draw(st.booleans()):
+        return _nearly_good(draw, most_axes)
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=most_axes)))
     dtype = draw(st.sampled_from(TYPES))
     numbers = draw(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=8))
@@ -35,6 +58,15 @@ def arrays(draw: Any, most_axes: int = 4) -> np.ndarray:
         if dtype[0] in "Mm":
             return flat.astype(np.int64).astype(dtype).reshape(shape)
         return flat.astype(dtype).reshape(shape)
+
+
+def _nearly_good(draw: Any, most_axes: int) -> np.ndarray:
+    shape = draw(st.lists(st.integers(1, 5), min_size=min(2, most_axes), max_size=most_axes))
+    array = np.random.default_rng(draw(st.integers(0, 99))).normal(size=shape)
+    array *= draw(st.sampled_from([1.0, 1.0, 1e-300, 1e150, 1e300]))
+    if array.size:
+        array.flat[draw(st.integers(0, array.size - 1))] = draw(st.sampled_from((*NUMBERS, np.nan)))
+    return array
 
 
 def npy(draw: Any, path: Path) -> None:
@@ -78,7 +110,9 @@ def lines(draw: Any) -> bytes:
     if draw(st.integers(0, 3)) == 0:
         rows.append(draw(st.lists(st.sampled_from(TOKENS), max_size=7)))
     text = draw(st.sampled_from(["\n", "\r\n", "\r"])).join(separator.join(row) for row in rows)
-    head = draw(st.sampled_from(["", "# shape: 2 3\n", "a,b,y\n", "a b y\n", "a;b;y\n", "1,2\n"]))
+    head = draw(
+        st.sampled_from(["", "# shape: 2 3\n", "a,b,y\n", "a b y\n", "a;b;y\n", "1,2\n", *HEADS])
+    )
     return (head + text).encode(draw(st.sampled_from(["utf-8", "utf-16", "utf-8-sig"])), "replace")
 
 
@@ -183,7 +217,7 @@ def v73(draw: Any, path: Path) -> None:
             file["cell"] = np.array(made, dtype=h5py.ref_dtype)
 
 
-KINDS = {
+MAKERS = {
     ".npy": npy,
     ".npz": npz,
     ".mat": mat,
@@ -196,3 +230,4 @@ KINDS = {
     ".parquet": parquet,
     ".nc": netcdf,
 }
+KINDS = {name: MAKERS[name] for name in possible(MAKERS)}

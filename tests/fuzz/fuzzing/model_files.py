@@ -3,6 +3,7 @@
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,11 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import vaecp
+from vaecp.data.features import with_features
+from vaecp.data.limits import saturated
 from vaecp.outcomes.store import _digest
 
-SMALL = {
+METHODS = {
     "VAECP": vaecp.VAECP(rank=1, n_members=2, max_epochs=3, random_state=0),
     "VAECP.paper": vaecp.VAECP.paper(rank=3, hidden=8, max_epochs=3, random_state=0),
     "CPALS": vaecp.CPALS(rank=2, max_iter=3, random_state=0),
@@ -23,6 +26,52 @@ SMALL = {
     "InfTucker": vaecp.InfTucker(rank=2, max_iter=2, random_state=0),
     "InfTucker by entries": vaecp.InfTucker(rank=2, max_iter=2, random_state=0),
 }
+
+
+def quick(**settings: Any) -> vaecp.VAECP:
+    return vaecp.VAECP(rank=1, n_members=2, max_epochs=3, random_state=0, **settings)
+
+
+def _told_more() -> vaecp.VAECP:
+    """A model that knows limits of entries, and features of rows."""
+    keys, values = table(300)
+    entries = vaecp.Observations.from_keys(keys, values, list(keys))
+    entries = saturated(entries, float(np.quantile(values, 0.9)))
+    samples = entries.labels[0]
+    films = pd.DataFrame(
+        {
+            "sample": samples,
+            "long": np.arange(len(samples)),
+            "kind": ["x", "y", "x"][: len(samples)],
+        }
+    )
+    return quick().fit_tensor(with_features(entries, {"sample": films}))
+
+
+def _of_classes() -> vaecp.VAECP:
+    keys, values = table(300)
+    return quick(likelihood="bernoulli").fit(keys, (values > np.median(values)).astype(float))
+
+
+def _updated() -> vaecp.VAECP:
+    """A model that went on with further entries, of a new row among others."""
+    keys, values = table(400)
+    return quick().partial_fit(keys[:300], values[:300]).partial_fit(keys[300:], values[300:])
+
+
+def _folded() -> vaecp.CPALS:
+    keys, values = table(300)
+    new = keys.head(20).assign(sample="new")
+    return vaecp.CPALS(rank=1, random_state=0).fit(keys, values).fold_in(new, values[:20])
+
+
+FURTHER = {
+    "VAECP that knows more": _told_more,
+    "VAECP of classes": _of_classes,
+    "VAECP updated": _updated,
+    "CPALS with new rows": _folded,
+}
+SMALL = (*METHODS, *FURTHER)
 """Every kind of fitted model there is, by names of their own."""
 
 
@@ -44,13 +93,12 @@ def table(n_entries: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 def save_all(folder: Path) -> dict[str, Path]:
     """Fit and save every kind of model."""
-    paths = {}
-    for name, model in SMALL.items():
-        keys, values = table(100 if name == "InfTucker by entries" else 1080)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            paths[name] = vaecp.save(model.fit(keys, values), folder / f"{name}.vaecp")
-    return paths
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted: dict[str, Any] = {name: make() for name, make in FURTHER.items()}
+        for name, model in METHODS.items():
+            fitted[name] = model.fit(*table(100 if name == "InfTucker by entries" else 1080))
+        return {name: vaecp.save(fitted[name], folder / f"{name}.vaecp") for name in SMALL}
 
 
 def contents(path: Path) -> tuple[dict, dict[str, np.ndarray]]:

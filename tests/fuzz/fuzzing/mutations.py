@@ -48,7 +48,7 @@ def overwritten(content: bytearray, draw: random.Random) -> bytearray:
 
 
 def cut_off(content: bytearray, draw: random.Random) -> bytearray:
-    return content[: draw.randrange(1, len(content))]
+    return content[: draw.randrange(1, max(len(content), 2))]
 
 
 def shortened(content: bytearray, draw: random.Random) -> bytearray:

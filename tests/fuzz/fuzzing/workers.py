@@ -4,25 +4,22 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from fuzzing.campaign import FINE
 from fuzzing.children import Child
 from fuzzing.kinds import Batch, Seeds
-from fuzzing.tables import METHODS
 
 worker: tuple[Child, Seeds, Path, Path] | None = None
 
 
-def start(seeds: Seeds, folder: Path, kept: Path) -> None:
+def start(seeds: Seeds, wanted: Sequence[str], folder: Path, kept: Path) -> None:
     """Begin a worker: it has a folder and a child of its own."""
     global worker
     warnings.simplefilter("ignore")
-    warm_up = [("data", path) for path in seeds.data.values()]
-    warm_up += [("model", path) for path in seeds.models.values()]
-    warm_up += [("table", Path(name) / "1") for name in METHODS]
     own = Path(tempfile.mkdtemp(dir=folder))
-    worker = Child(warm_up), seeds, own, kept
+    worker = Child(seeds.warm_up(wanted)), seeds, own, kept
 
 
 def work(batch: Batch) -> tuple[Batch, Counter[str], list[str]]:
@@ -39,10 +36,12 @@ def work(batch: Batch) -> tuple[Batch, Counter[str], list[str]]:
             return
         place = f"{batch.kind}, {batch.what}, {batch.first} + {outcomes.total() - 1}"
         faults.append(f"{outcome}: {place}: {said.strip()[-1500:]}")
+        kept.mkdir(exist_ok=True)
+        name = f"{place} {path.name}".replace("/", "-")
         if path.is_file():
-            kept.mkdir(exist_ok=True)
-            name = f"{place} {path.name}".replace("/", "-")
             shutil.copy(path, kept / name)
+        elif path.is_dir():
+            shutil.copytree(path, kept / name, dirs_exist_ok=True)
 
     batch.run(seeds, folder, ask)
     return batch, outcomes, faults

@@ -103,6 +103,9 @@ def test_every_start_is_reported_best_first_and_leaves_the_model_alone():
     [
         (np.eye(5), {}, "has 2 modes: components of a matrix are not unique"),
         (np.ones((5, 5, 5)), {"ranks": [0, 1]}, r"ranks is \[0, 1\]: give integers from 1"),
+        (np.ones((5, 5, 5)), {"ranks": [1, None]}, r"ranks is \[1, None\]: give integers from 1"),
+        (np.ones((5, 5, 5)), {"n_splits": 0.5}, r"n_splits is 0.5: give an integer from 0"),
+        (np.ones((5, 5, 5)), {"n_starts": 0}, r"n_starts is 0: give an integer from 1"),
         (np.ones((5, 5, 5)), {"split": "time"}, "there is no mode 'time': use 'mode 0'"),
     ],
 )

@@ -36,7 +36,17 @@ def test_infinite_and_missing_scores_survive_strict_json(shifted, case_of, tenso
     assert np.isnan(back["rmse"])
 
 
-@pytest.mark.parametrize("text", ["[{", "{}", '{"a": 1}', "", '["key", "work", "settings"]'])
+LIES = [
+    '{"key": [], "work": "w", "settings": {}}',
+    '{"key": "k", "work": "w", "settings": {"rank": 1.5}}',
+    '{"key": "k", "work": "w", "settings": {}, "rmse": "low"}',
+    '{"key": "k", "work": "w", "settings": {}, "fold": 0.5}',
+    '{"key": "k", "work": "w", "settings": {}, "versions": 3}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", ["[{", "{}", '{"a": 1}', "", '["key", "work", "settings"]', *LIES])
 def test_a_damaged_line_is_named_and_the_file_left_alone(tmp_path, text):
     good = '{"key": "k", "work": "w", "settings": {}}'
     (tmp_path / "results.jsonl").write_text(f"{good}\n{text}\n{good}\n")
@@ -116,3 +126,9 @@ def test_runs_that_name_no_commit_are_not_told_apart():
     assert results.of_one_version() == []
     results.add([record_of(code, "A", code, "") for code in ("x", "y")])
     assert keys_of(results) == ["x", "y"]
+
+
+def test_records_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "results.jsonl").write_bytes(b'{"key": "\xff"}\n')
+    with pytest.raises(FormatError, match=r"results.jsonl: is not UTF-8 text .* at byte 9"):
+        Results(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from vaecp.data.fields import NOT_NEGATIVE, Rule, check_fields, check_indices, check_modes
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.neighbours import HALF_WIDTHS
@@ -80,6 +82,8 @@ def validate(fitted: FittedVAECP, shape: tuple[int, ...]) -> None:
     check_modes("smoothed", fitted.smoothed, len(shape))
     if tuple(map(len, fitted.features)) != shape or any(t.ndim != 2 for t in fitted.features):
         raise ValueError("features have not one line per row")
+    if any(np.isinf(table).any() for table in fitted.features):
+        raise ValueError("features holds infinite numbers")
     fitted.likelihood.validate()
     near = fitted.correction.neighbourhood if fitted.correction else None
     if fitted.limited is not None:

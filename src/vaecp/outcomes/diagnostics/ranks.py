@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -160,8 +162,11 @@ def diagnose(
             f"the tensor has {observations.n_modes} modes: components of a matrix are not unique, "
             "so their number is a question of prediction. Use vaecp rank, or three modes or more."
         )
-    if not ranks or min(ranks) < 1:
+    if not ranks or not all(_is_from(1, rank) for rank in ranks):
         raise ObservationError(f"ranks is {list(ranks)}: give integers from 1.")
+    for name, number, least in (("n_starts", n_starts, 1), ("n_splits", n_splits, 0)):
+        if not _is_from(least, number):
+            raise ObservationError(f"{name} is {number!r:.60}: give an integer from {least}.")
     mode = _split_mode(observations, split)
     template = model or CPALS(tol=1e-6, max_iter=1000)
     template = with_settings(template, n_starts=n_starts, random_state=random_state)
@@ -172,6 +177,10 @@ def diagnose(
             candidate = with_settings(template, rank=ordered[place])
             checks.append(_check(candidate, observations, mode, n_splits, random_state))
     return Diagnosis(observations, tuple(checks), observations.mode_names[mode])
+
+
+def _is_from(least: int, number: Any) -> bool:
+    return isinstance(number, Integral) and int(number) >= least
 
 
 def _check(

@@ -53,8 +53,10 @@ COLUMNS = (
     "device",
     "key",
 )
-EARLIER = {"gaps": SCATTERED, "code": "", "commit": "", "converged": None}
+EARLIER = {"gaps": SCATTERED, "code": "", "commit": "", "converged": None, "versions": {}}
 """Of fields that records of earlier versions lack."""
+TEXTS = ("key", "work", "gaps", "code")
+COUNTS = ("repeat", "fold", "rank_found", "n_folds", "seed")
 
 
 class Results:
@@ -184,7 +186,7 @@ class Results:
             for record in (self.records if runs is None else self.of(dict.fromkeys(runs)))
         ]
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
-        counts = dict.fromkeys(("repeat", "fold", "rank", "rank_found", "n_folds", "seed"), "Int64")
+        counts = dict.fromkeys((*COUNTS, "rank"), "Int64")
         measures = dict.fromkeys((*MEASURES, "scale", "seconds"), "float64")
         return frame.astype(counts | measures | {"converged": "boolean"})
 
@@ -228,7 +230,13 @@ def _append(path: Path, lines: list[str]) -> None:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     """Read one record per line; a last line without its end was cut short, and is left out."""
-    *lines, rest = path.read_text(encoding="utf-8").split("\n")
+    try:
+        *lines, rest = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"{path}: is not UTF-8 text ({error.reason} at byte {error.start}): move the file away to "
+            "start anew."
+        ) from error
     if rest:
         warn_user(
             f"{path}: the last line was cut short and is left out; its run is made again.",
@@ -249,16 +257,26 @@ def _codes_in(path: Path) -> dict[str, dict[str, str]]:
 
 def _record(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or not {"key", "work", "settings"} <= set(record):
+        record = EARLIER | json.loads(line)
+        numbers = {name: _number(record.get(name)) for name in (*MEASURES, "scale", "seconds")}
+        _check_types(record)
+    except (ValueError, TypeError, RecursionError):
         raise FormatError(
             f"{path}: line {number} is not a record of a run: remove it, or move the file away to "
             "start anew."
-        )
-    numbers = {name: _number(record.get(name)) for name in (*MEASURES, "scale", "seconds")}
-    return EARLIER | record | numbers
+        ) from None
+    return record | numbers
+
+
+def _check_types(record: dict[str, Any]) -> None:
+    """Raise a TypeError unless fields that others rely on are there, and of their type."""
+    typed = [(("settings", "versions"), dict), (TEXTS, str), (COUNTS, int | None)]
+    for names, kind in typed:
+        for name in names:
+            if not isinstance(record.get(name), kind):
+                raise TypeError(name)
+    if not isinstance(record["settings"].get("rank"), int | None):
+        raise TypeError("rank")
 
 
 def _finite(record: dict[str, Any]) -> dict[str, Any]:

@@ -201,16 +201,34 @@ def resumed(name: str, groups: Groups, random: np.random.Generator) -> Course | 
     """Stand where the checkpoint says, and return how far that is; None where it says nothing."""
     kept = checkpoint()
     found = kept.load(name) if kept is not None else None
-    same_everywhere({"checkpoint": str(found and found[1]["course"])})
-    if found is None:
+    same_everywhere({"checkpoint": str(found and found[1].get("course"))})
+    if kept is None or found is None:
         return None
-    arrays, told = found
+    with kept.reading(name):
+        return _standing(groups, random, *found)
+
+
+def _standing(
+    groups: Groups, random: np.random.Generator, arrays: dict[str, np.ndarray], told: dict[str, Any]
+) -> Course:
+    """Let groups and generator stand where they were, unless what was kept does not fit them."""
     numbers = dict(told["course"])
     n_stages = numbers.pop("n_stages")
     history: list[Any] = [arrays[f"history.{term}"] for term in Epoch._fields]
-    groups.groups = groups.placement.of_all(_filled(groups.groups, arrays, "state"))
-    stages = _filled([groups.best() for _ in range(n_stages)], arrays, "stage")
+    n_done, phase = len(history[0]), numbers["phase"]
+    most = {"n_done": n_done, "phase": len(arrays), "n_pieces": n_done, "n_chunks": n_done}
+    for term, number in most.items():
+        if type(numbers[term]) is not int or not 0 <= numbers[term] <= number:
+            raise ValueError(f"{term} is {numbers[term]!r:.60}")
+    if n_stages != phase:
+        raise ValueError(f"it has {n_stages!r:.60} stages in phase {phase}")
+    stages = _filled([groups.best() for _ in range(phase)], arrays, "stage")
+    states = _filled(groups.groups, arrays, "state")
+    for terms in history:
+        if terms.shape != history[0].shape or terms.dtype.kind != "f":
+            raise ValueError(f"its history has the shapes {terms.shape} and {history[0].shape}")
     random.bit_generator.state = told["random"]
+    groups.groups = groups.placement.of_all(states)
     return Course(
         **numbers, chunks=[Epoch(*history)], stages=[*map(groups.placement.of_all, stages)]
     )
@@ -219,7 +237,11 @@ def resumed(name: str, groups: Groups, random: np.random.Generator) -> Course | 
 def _filled(tree, arrays: dict[str, np.ndarray], name: str):
     """Return a tree of the same structure with arrays that were kept."""
     leaves, structure = jax.tree.flatten(tree)
-    return jax.tree.unflatten(structure, [arrays[f"{name}.{n}"] for n in range(len(leaves))])
+    kept = [arrays[f"{name}.{n}"] for n in range(len(leaves))]
+    for leaf, array in zip(leaves, kept, strict=True):
+        if np.shape(leaf) != array.shape or leaf.dtype != array.dtype:
+            raise ValueError(f"an array of {array.dtype} {array.shape} is to replace {leaf.shape}")
+    return jax.tree.unflatten(structure, kept)
 
 
 # Cut and joined by NumPy: on arrays of a CPU that costs nothing, while JAX would compile a
