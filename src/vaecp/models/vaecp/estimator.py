@@ -48,8 +48,7 @@ class VAECP(TensorEstimator):
       gap: scattered cells, whole fibres, blocks and rows, as the gaps of the tensor lie.
     - *Stacking*: how much a member counts at a cell depends on its support, which is how much is
       known around it.
-    - *Neighbours*: residuals of neighbouring entries along ordered modes correct a prediction,
-      where held-out entries show that this helps.
+    - *Neighbours*: residuals around an entry along ordered modes correct it where that helps.
     - *Calibration*: held-out entries give the size of errors as a function of support, and their
       shape. They also choose the members, so this is a little optimistic.
 

@@ -119,15 +119,7 @@ def fit(
     trained, histories, likelihood = [], [], settings.likelihood
     chosen: list[Candidate] = []
     if settings.recipe.sweeps:
-        workshop = Workshop(
-            planned.observations,
-            planned.all_folds,
-            planned.chains,
-            settings.likelihood,
-            planned.seed,
-        )
-        workshop.on_sweeps = on_progress or workshop.on_sweeps
-        chosen = choose_members(workshop, settings.effort, settings.rank, settings.n_members)
+        workshop, chosen = _by_search(planned, settings, on_progress)
         likelihood = workshop.likelihood  # as the first member has learned it
         for candidate in chosen:
             trained.append(_by_sweeps(workshop, candidate))
@@ -158,6 +150,16 @@ def fit(
     unit = "sweep" if settings.recipe.sweeps else "epoch"
     found = _what_was_chosen(fitted, observations, chosen)
     return FitResult(fitted, Diagnostics(history, unit, found=found))
+
+
+def _by_search(
+    planned: Plan, settings: Settings, on_progress: OnProgress | None
+) -> tuple[Workshop, list[Candidate]]:
+    """Train members by sweeps, as many and of such kinds as held-out entries choose."""
+    given = planned.observations, planned.all_folds, planned.chains
+    workshop = Workshop(*given, settings.likelihood, planned.seed)
+    workshop.on_sweeps = on_progress or workshop.on_sweeps
+    return workshop, choose_members(workshop, settings.effort, settings.rank, settings.n_members)
 
 
 def _what_was_chosen(

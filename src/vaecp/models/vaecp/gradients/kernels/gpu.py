@@ -101,7 +101,6 @@ def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
     units, is_unit = _columns(floats.projected.shape[1])
     has_factors = floats.factors.shape[1] > 0
     run_mode = plan.sorted_mode if settings.runs else None
-    # (tile, units): a row per entry.
     heads = [
         triton.load(floats.heads.at[head, units], mask=is_unit, other=0.0)[None] for head in (0, 1)
     ]
