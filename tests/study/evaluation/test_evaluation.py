@@ -188,6 +188,18 @@ def test_a_rival_has_its_best_settings_of_those_tried_on_all_splits():
     assert best.loc["VAECP.paper", "ratio"] == 0.125
 
 
+def test_a_rival_with_fewer_splits_is_compared_on_these():
+    """On its one split, the hardest, the Gaussian process is behind."""
+    frame = frame_of(
+        runs_of("VAECP", "{}", [8.0, 2.0, 1.0])
+        + runs_of("Gaussian process", "{}", [10.0])
+        + runs_of("CPALS", "{}", [9.0, 4.0, 2.5])
+    )
+    best = at_best(frame).set_index("method")
+    assert best.loc["VAECP", ["rival", "ratio"]].tolist() == ["Gaussian process", 0.8]
+    assert best.loc["CPALS", "ratio"] == 0.9
+
+
 def test_published_folds_are_averaged_as_others_do():
     rows = runs_of("VAECP", "{}", [1.0, 1.0, 4.0], gaps="published", dataset="alog")
     assert at_best(frame_of(rows))["rmse"].item() == 2.0

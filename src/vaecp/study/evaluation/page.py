@@ -30,7 +30,8 @@ Middle values over splits: medians, and means over published folds. RMSE, trimme
 worst hundredth of the entries), MAE and CRPS are in standard deviations of the training entries.
 VAECP has its defaults. Every rival has those of the settings tried that have the lowest RMSE *on the
 hidden entries*, an advantage that VAECP does not have. Rivals without a spread have no NLL, CRPS or
-intervals. Seconds hold the fit and the prediction.
+intervals. Seconds hold the fit and the prediction. The ratio to the best rival is over the splits that both were
+run on; the best rival is the one with the highest such ratio.
 """
 IN_SHORT = """\
 A fifth of the cells hidden at random (folds that were published for tensors without such runs): RMSE,

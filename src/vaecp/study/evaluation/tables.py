@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import get_args
 
+import pandas as pd
+
 from vaecp import datasets
 from vaecp.data.gaps import GapPattern, Kind
 from vaecp.study.experiments import PUBLISHED
@@ -36,7 +38,7 @@ def at_best(frame: Table) -> Table:
     most = table.groupby([*CELL, "method"])["splits"].transform("max")
     table = table[table["splits"] == most]
     best = table.groupby([*CELL, "method"], sort=False)["rmse"].idxmin()
-    return _in_order(_with_ratios(table.loc[best]))
+    return _in_order(_with_ratios(table.loc[best], measured))
 
 
 def cells_in_order(lines: Table) -> Table:
@@ -60,13 +62,30 @@ def _in_order(best: Table) -> Table:
     return cells_in_order(by_method)
 
 
-def _with_ratios(best: Table) -> Table:
-    """Add the rival of VAECP that is best in the cell, and the ratio of every RMSE to its own."""
-    rivals = best[~best["method"].isin(NO_RIVALS)]
-    lowest = rivals.loc[rivals.groupby(CELL)["rmse"].idxmin(), [*CELL, "method", "rmse"]]
-    lowest = lowest.rename(columns={"method": "rival", "rmse": "rival_rmse"})
-    together = best.merge(lowest, on=CELL, how="left")
-    return together.assign(ratio=together["rmse"] / together["rival_rmse"])
+def _with_ratios(best: Table, measured: Table) -> Table:
+    """Add the best rival in the cell, and the ratio of every RMSE to its own, over the splits of both.
+
+    The best rival is the one that VAECP is furthest behind, or least ahead of.
+    """
+    runs = measured.merge(best[[*CELL, "method", "settings"]])
+    found = []
+    for cell, here in runs.groupby(CELL, sort=False):
+        by_split = here.pivot(index="repeat", columns="method", values="rmse")
+        middle = "mean" if str(cell[1]).startswith(PUBLISHED) else "median"
+        ours = METHOD if METHOD in by_split else by_split.columns[0]
+        rivals = {
+            name: _ratio(by_split, ours, name, middle) for name in by_split if name not in NO_RIVALS
+        }
+        rival = max(rivals, key=lambda name: rivals[name]) if rivals else None
+        for name in by_split:
+            ratio = _ratio(by_split, name, rival, middle) if rival else float("nan")
+            found.append((*cell, name, rival, ratio))
+    return best.merge(pd.DataFrame(found, columns=[*CELL, "method", "rival", "ratio"]), how="left")
+
+
+def _ratio(by_split: Table, method: str, rival: str, middle: str) -> float:
+    common = by_split[[method, rival]].dropna() if method != rival else by_split[[method]].dropna()
+    return float(common[method].agg(middle) / common[rival].agg(middle))
 
 
 def failing(best: Table) -> dict[str, Table]:
