@@ -33,12 +33,14 @@ class Support:
     shape : the size of each mode.
     ordered : modes along which distance means something.
     uses_fibres : whether entries in fibres are counted, or in rows alone.
+    is_sample : whether these are some of the entries: a row without one may have others.
     """
 
     indices: np.ndarray
     shape: tuple[int, ...]
     ordered: tuple[int, ...]
     uses_fibres: bool
+    is_sample: bool = False
 
     @classmethod
     def of(cls, indices: np.ndarray, shape: tuple[int, ...], ordered: tuple[int, ...]) -> Support:

@@ -24,7 +24,7 @@ from vaecp.errors import CheckpointError, VaecpError
 from vaecp.runtime.files import whole_file, write_text
 from vaecp.runtime.processes import is_first, same_everywhere
 
-SCHEMA, HEADER = 1, "checkpoint.json"
+SCHEMA, HEADER = 2, "checkpoint.json"
 INTERVAL = 180.0
 
 _CURRENT: ContextVar[Checkpoint | None] = ContextVar("checkpoint", default=None)

@@ -39,9 +39,9 @@ def read_queries(path: Path) -> None:
 def read_features(path: Path) -> None:
     """Read what a file tells of the rows of a mode."""
     from fuzzing.data_files import observations
-    from vaecp.formats.features import described
+    from vaecp.formats.features import with_listed_features
 
-    found = described(observations(labelled=True), {"sample": path}, add_rows=True)
+    found = with_listed_features(observations(labelled=True), {"sample": path}, add_rows=True)
     for features, size in zip(found.features, found.shape, strict=True):
         assert features is None or len(features) == size
         assert features is None or not np.isinf(features).any()

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from scipy.spatial import KDTree
 
-from vaecp.data.cells import fibre_keys
+from vaecp.data.cells import cell_keys, fibre_keys
 from vaecp.data.gaps import GapPattern, held_out_by
 from vaecp.data.observations import Observations
 from vaecp.data.support import Support
@@ -37,8 +37,9 @@ LEAST_PROBED = 60
 LEAST_FOR_BLOCKS, LEAST_UNITS, LEAST_PLANES = 1_500, 8, 2
 """So many blocks and planes must find room among the entries that are held out: few tell little."""
 LEAST_PROBED_UNITS = 3
-COMMON = 0.1
-"""Planes are held out where this share of the gaps lies in such."""
+"""So many of them at least show how much is known around them."""
+COMMON, LEAST_IN_PLANE, MOST_PLANES = 0.1, 6.0, 2
+"""Planes are held out where this share of the gaps lies in such, of those kinds that most gaps lie in."""
 
 
 def gaps_asked_for(
@@ -49,8 +50,8 @@ def gaps_asked_for(
 ) -> tuple[list[GapPattern], np.ndarray]:
     """Return patterns, and the share of the gaps that lie so; the share of scattered ones is the last.
 
-    A pattern will hold out so many entries at the `most`, one whose units span several modes the second
-    number of them.
+    `most` has two limits of what a pattern will hold out, in entries: for units along one mode, and for
+    those that span several.
     """
     along = tuple(mode for mode, has_order in enumerate(ordered) if has_order)
     support = Support.of(observations.indices, observations.shape, along)
@@ -58,7 +59,7 @@ def gaps_asked_for(
         return [], np.ones(1)
     gaps = _some_gaps(observations, random)
     around = support.features(gaps)
-    patterns = _patterns(support, around, most)
+    patterns = _patterns(support, around, most) + _planes(support, gaps, most[1] / LEAST_PLANES)
     if not len(gaps) or not patterns:
         return patterns, np.append(np.zeros(len(patterns)), 1.0)
     share = max(PROBED, LEAST_PROBED / len(observations))
@@ -136,20 +137,27 @@ def _patterns(support: Support, around: np.ndarray, most: tuple[float, float]) -
     for mode, per_fibre in enumerate(support.per_fibre):
         if LEAST_PER_FIBRE <= per_fibre <= most[0]:
             found.append(GapPattern("fibres", (mode,)))
-    return found + _planes(support, around, most[1] / LEAST_PLANES)
-
-
-def _planes(support: Support, around: np.ndarray, largest: float) -> list[GapPattern]:
-    """What spans several modes in one row of two others or more, where gaps lie so."""
-    n_modes, found = len(support.shape), []
-    density = len(support.indices) / np.prod(support.shape, dtype=float)
-    empty = around[:, n_modes : 2 * n_modes] == 0  # fibres along each mode
-    for n_along in range(2, n_modes - 1):
-        for along in combinations(range(n_modes), n_along):
-            size = density * np.prod([support.shape[mode] for mode in along], dtype=float)
-            if size <= largest and empty[:, along].all(axis=1).mean() >= COMMON:
-                found.append(GapPattern("fibres", along))
     return found
+
+
+def _planes(support: Support, gaps: np.ndarray, largest: float) -> list[GapPattern]:
+    """What spans several modes in one row of two others or more, where most gaps lie so.
+
+    Planes that would be empty by chance, because they have few cells, tell nothing.
+    """
+    modes, shares = range(len(support.shape)), {}
+    density = len(support.indices) / np.prod(support.shape, dtype=float)
+    for n_along in range(2, len(modes) - 1) if len(gaps) else ():
+        for along in combinations(modes, n_along):
+            size = density * np.prod([support.shape[mode] for mode in along], dtype=float)
+            if LEAST_IN_PLANE <= size <= largest:
+                across = [mode for mode in modes if mode not in along]
+                shape = [support.shape[mode] for mode in across]
+                taken = cell_keys(support.indices[:, across], shape)
+                empty = ~np.isin(cell_keys(gaps[:, across], shape), taken)
+                shares[along] = float(empty.mean())
+    common = sorted((a for a in shares if shares[a] >= COMMON), key=lambda a: -shares[a])
+    return [GapPattern("fibres", along) for along in common[:MOST_PLANES]]
 
 
 def _blocks(support: Support, lengths: Sequence[int], largest: float) -> list[GapPattern]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vaecp.data.observations import Observations
+from vaecp.data.selecting import select
 from vaecp.errors import ObservationError
 from vaecp.models.vaecp.fitting import Settings, fit
 from vaecp.models.vaecp.likelihoods import Likelihood, find
@@ -50,10 +51,11 @@ def choose(
     if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
         return find(found.names[0]), found.why
     random = np.random.default_rng(0)
-    kept = random.permutation(part_as_dense(observations, random))[:MOST_TO_COMPARE]
+    part = part_as_dense(observations, random)
+    kept = random.permutation(len(part))[:MOST_TO_COMPARE]
     held_out, train = np.split(kept, [len(kept) // 6])
     scores = {
-        each: _score(observations.take(train), observations.take(held_out), find(each), settings)
+        each: _score(part.take(train), part.take(held_out), find(each), settings)
         for each in found.names
     }
     told = ", ".join(f"{each} {score.log_score:.3f}" for each, score in scores.items())
@@ -67,23 +69,35 @@ def best_of(scores: dict[str, Score]) -> str:
     return max(near, key=lambda name: near[name] + MARGIN * (name == preferred))
 
 
-def part_as_dense(observations: Observations, random: np.random.Generator) -> np.ndarray:
-    """Return places of about as many entries as are compared, in some rows of every long mode.
+def part_as_dense(observations: Observations, random: np.random.Generator) -> Observations:
+    """Return about as many entries as are compared, in some rows of every long mode.
 
     A part of the rows is as dense as the whole. Scattered entries are not, and in an empty tensor every
-    likelihood has large errors.
+    likelihood has large errors. Where rows have very different numbers of entries, more are taken.
     """
-    inside = np.ones(len(observations), dtype=bool)
-    share = MOST_TO_COMPARE / len(observations)
-    long = [mode for mode, size in enumerate(observations.shape) if size >= FEWEST_ROWS]
-    if share < 1 and long:
+    share, long = MOST_TO_COMPARE / len(observations), _long_modes(observations.shape)
+    while share < 1 and long:
+        inside = np.ones(len(observations), dtype=bool)
         for mode in long:
             size = observations.shape[mode]
             n_kept = max(round(size * share ** (1 / len(long))), FEWEST_ROWS // 2)
-            kept = random.permutation(size)[:n_kept]
-            inside &= np.isin(observations.indices[:, mode], kept)
-    enough = inside.sum() >= LEAST_TO_COMPARE
-    return np.flatnonzero(inside) if enough else np.arange(len(observations))
+            inside &= np.isin(observations.indices[:, mode], random.permutation(size)[:n_kept])
+        if inside.sum() >= MOST_TO_COMPARE / 2:
+            return _without_empty_rows(observations.take(inside))
+        share *= 2
+    return observations
+
+
+def _without_empty_rows(part: Observations) -> Observations:
+    if part.weights is not None or part.limits is not None:
+        return part
+    for mode in range(part.n_modes):
+        part = select(part, mode, np.unique(part.indices[:, mode]))
+    return part
+
+
+def _long_modes(shape: tuple[int, ...]) -> list[int]:
+    return [mode for mode, size in enumerate(shape) if size >= FEWEST_ROWS]
 
 
 def _score(
@@ -101,7 +115,8 @@ def _score(
     prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)
     log_scores = np.maximum(prediction.log_density(held_out.values), -50.0)
     squares = (held_out.values - prediction.mean) ** 2
-    return Score(
+    found = Score(
         float(np.average(log_scores, weights=held_out.weights)),
         float(np.sqrt(np.average(squares, weights=held_out.weights))),
     )
+    return found if np.isfinite(found).all() else Score(-np.inf, np.inf)

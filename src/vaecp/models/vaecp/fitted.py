@@ -312,8 +312,12 @@ class FittedVAECP(Fitted):
         """Whether a row has no entries, and neither its neighbours nor features tell of it: (n, D)."""
         found = np.zeros(indices.shape, dtype=bool)
         for mode, counts in enumerate(self.support.row_counts):
-            told = np.broadcast_to(self.knows_empty_rows(mode), counts.shape)
-            found[:, mode] = ((counts == 0) & ~told)[indices[:, mode]]
+            if mode in self.smoothed or self.support.is_sample:
+                continue
+            empty = (counts == 0) & ~np.broadcast_to(self.knows_empty_rows(mode), counts.shape)
+            if self.limited is not None:
+                empty[self.limited.limits.indices[:, mode]] = False
+            found[:, mode] = empty[indices[:, mode]]
         return found
 
     def _unseen(self, indices: np.ndarray) -> np.ndarray:

@@ -230,7 +230,9 @@ def with_unseen_labels(
 def wider_for_few(n_rows: int) -> float:
     """By how much wider an interval for a new row is that was learned from few rows.
 
-    That of 90 % for a further draw of a normal sample of unknown mean and variance.
+    That of 90 % for a further draw of a normal sample of unknown mean and variance; one or two rows, of
+    which that would be endless or nearly so, count as three.
     """
-    student = stats.t.ppf(0.95, max(n_rows - 1, 2)) / stats.norm.ppf(0.95)
-    return float(student * np.sqrt((n_rows + 1) / max(n_rows - 1, 1)))
+    n = max(n_rows, 3)
+    student = stats.t.ppf(0.95, n - 1) / stats.norm.ppf(0.95)
+    return float(student * np.sqrt((n + 1) / (n - 1)))

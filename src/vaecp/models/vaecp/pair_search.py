@@ -30,7 +30,7 @@ def with_pairs(
     allowed = pairs_that_repeat(workshop)
     if not any(allowed):
         return []
-    unit, best, tried = noise_of(workshop, plain), plain, []
+    unit, best, tried = noise_of(workshop, plain) / plain.kind.counts, plain, []
 
     def better(kind: Kind, by: float) -> bool:
         nonlocal best

@@ -65,11 +65,11 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(max_rank=16, n_members=4, n_rounds=1, multiplications=3e9, per_entry=1e5),
+    "quick": Effort(max_rank=16, n_members=4, n_rounds=1, multiplications=8e9, per_entry=3e5),
     "normal": Effort(
         max_rank=64, n_members=10, n_rounds=3, multiplications=1.6e10, per_entry=1.3e6
     ),
-    "thorough": Effort(max_rank=128, n_members=20, n_rounds=5, multiplications=2e11, per_entry=1e7),
+    "thorough": Effort(max_rank=128, n_members=20, n_rounds=5, multiplications=2e11, per_entry=2e7),
 }
 
 
@@ -135,13 +135,14 @@ class Search:
         chained = any(chain is not None for chain in workshop.chains)
         together = chained and workshop.held_out.together > TOGETHER
         self.climbing_counts = COUNTS[:3:2] if together else COUNTS[:1]
+        workshop.keeps_starts = len(self.climbing_counts) > 1
 
     @property
     def best(self) -> Team:
         return min(self.teams, key=lambda team: team.loss)
 
     def climb(self, rank: int | None) -> None:
-        """Try row effects alone, then ranks from small to large until two in a row do worse."""
+        """Try row effects alone, then ranks from small to large until some in a row do worse."""
         workshop = self.workshop
         smooth = any(chain is not None for chain in workshop.chains)
         alone = workshop.first(Kind(0, smooth, EAGERS[0]), 0)
@@ -153,7 +154,8 @@ class Search:
                 self.tried(replace(alone.kind, features=link))
         first = replace(alone.kind, features=self.best.kind.features)
         if rank is not None:
-            self.tried(replace(first, rank=rank))
+            for counts in self.climbing_counts:
+                self.tried(replace(first, rank=rank, counts=counts))
             return
         start = self.best.loss
         for trainer in range(len(workshop.likelihood.trainers())):

@@ -78,6 +78,7 @@ def fit_stored(
         calibrate=settings.recipe.calibrate,
         random=random,
     )
+    fitted = replace(fitted, support=replace(fitted.support, is_sample=True))
     told = {
         "rank": int(fitted.ensemble.ranks[fitted.main]),
         "n_members": len(fitted.ensemble),

@@ -35,7 +35,7 @@ WORTH = 0.005
 
 WINSOR = 0.995
 OVERHEAD, FETCHING = 1e6, 30
-"""What a sweep over one mode takes beside its multiplications, and fetching a number of a row, in these."""
+"""In multiplications: what a sweep over one mode takes besides, and fetching one number of a row."""
 
 MANY_TRAININGS = 40
 """About so many stretches of training a normal fit takes."""
@@ -67,6 +67,7 @@ class Workshop:
     n_done: int = 0
     spent: float = 0.0  # multiplications so far
     _solvers: dict[tuple[int, Kind], Solver] = field(default_factory=dict)
+    keeps_starts: bool = False  # for kinds that differ in what entries count for
     _fast: dict[tuple[Kind, int], tuple[Descent, ...]] = field(default_factory=dict)
     _begun: set[tuple[Kind, int]] = field(default_factory=set)
 
@@ -145,7 +146,9 @@ class Workshop:
             )
         if not candidate.descents:
             shared = (replace(each, n_shared=len(each.history)) for each in descents)
-            descents = self._fast[start] = tuple(shared)
+            descents = tuple(shared)
+            if self.keeps_starts:
+                self._fast[start] = descents
         return tuple(replace(each, counts=kind.counts) for each in descents)
 
     def _n_starts(self, kind: Kind) -> int:
@@ -250,9 +253,13 @@ class HeldOut:
 
     @property
     def together(self) -> float:
-        """The share of importance of entries that were held out together with others."""
+        """The share of importance of entries that were held out together with others.
+
+        Scattered cells, the last kind, are not, however often they were measured.
+        """
         _, place, sizes = np.unique(self.unit, return_inverse=True, return_counts=True)
-        return float(self.importance[sizes[place] > 1].sum() / self.importance.sum())
+        together = (sizes[place] > 1) & (self.kind != self.kind.max())
+        return float(self.importance[together].sum() / self.importance.sum())
 
     def loss(self, likelihood: Likelihood, means: np.ndarray, variances: np.ndarray) -> float:
         """Mean loss by kind of gap, averaged; of squared errors, their logarithms.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 
 from vaecp import datasets
@@ -73,8 +74,11 @@ def _with_ratios(best: Table, measured: Table) -> Table:
         by_split = here.pivot(index="repeat", columns="method", values="rmse")
         middle = "mean" if str(cell[1]).startswith(PUBLISHED) else "median"
         ours = METHOD if METHOD in by_split else by_split.columns[0]
+        ratios = {name: _ratio(by_split, ours, name, middle) for name in by_split}
         rivals = {
-            name: _ratio(by_split, ours, name, middle) for name in by_split if name not in NO_RIVALS
+            name: ratio
+            for name, ratio in ratios.items()
+            if name not in NO_RIVALS and np.isfinite(ratio)
         }
         rival = max(rivals, key=lambda name: rivals[name]) if rivals else None
         for name in by_split:
