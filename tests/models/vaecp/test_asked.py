@@ -66,6 +66,25 @@ def test_rows_of_two_modes_that_never_met_are_told_from_fibres(random):
     assert most_asked(missing, (False,) * 4) == "fibres:2,3"
 
 
+def test_scattered_gaps_of_many_modes_are_no_planes(random):
+    """Of so few cells a plane is, most planes of two modes are empty by chance."""
+    for shape in ((10, 10, 10, 10), (4,) * 6):
+        patterns = asked(random.random(shape) > 0.1, (False,) * len(shape))
+        assert not any("," in name for name in patterns)
+
+
+def test_many_modes_have_few_planes(random):
+    """A factorial design in which half of the pairs of the first two modes never met."""
+    missing = np.zeros((6, 6, 3, 3, 3, 3), dtype=bool)
+    missing[random.random((6, 6)) < 0.5] = True
+    planes = [name for name in asked(missing, (False,) * 6) if "," in name]
+    assert 0 < len(planes) <= 2
+
+
+def test_a_full_tensor_of_many_modes_is_held_out_without_a_warning():
+    asked(np.zeros((5, 5, 5, 5), dtype=bool), (False,) * 4)
+
+
 def test_counts_that_are_all_alike_are_taken_for_the_last():
     """All points are equally near then."""
     assert shares_of(np.zeros((1_000, 3)), [np.zeros((400, 3))] * 3)[-1] > 0.9

@@ -191,6 +191,19 @@ def test_a_row_without_entries_is_as_uncertain_as_an_unseen_one():
     assert model.predict_at(empty).std.mean() > 2 * model.predict_at(few.indices[:50]).std.mean()
 
 
+def test_a_row_that_a_sample_lacks_may_have_entries(folds, members):
+    """A fit from disk knows the support of some entries alone."""
+    fitted = replace(judge(folds, members), unseen_scale=np.full(4, 3.0))
+    kept = np.flatnonzero(tensor().indices[:, 0] != 3)
+    without = replace(fitted.support, indices=tensor().indices[kept])
+    asked = np.array([[3, 1, 1]], dtype=np.int32)
+    whole, sample = (
+        replace(fitted, support=replace(without, is_sample=some)).predict(asked).ignorance_std
+        for some in (False, True)
+    )
+    np.testing.assert_allclose(whole, 3 * sample, rtol=1e-6)
+
+
 # ---- intervals, end to end -------------------------------------------------------------------
 
 

@@ -200,6 +200,16 @@ def test_a_rival_with_fewer_splits_is_compared_on_these():
     assert best.loc["CPALS", "ratio"] == 0.9
 
 
+def test_a_rival_without_a_common_split_hides_no_other():
+    frame = frame_of(
+        runs_of("VAECP", "{}", [2.0])
+        + [run | {"repeat": 2} for run in runs_of("CPALS", "{}", [1.0])]
+        + runs_of("FBCP", "{}", [1.0])
+    )
+    best = at_best(frame).set_index("method")
+    assert best.loc["VAECP", ["rival", "ratio"]].tolist() == ["FBCP", 2.0]
+
+
 def test_published_folds_are_averaged_as_others_do():
     rows = runs_of("VAECP", "{}", [1.0, 1.0, 4.0], gaps="published", dataset="alog")
     assert at_best(frame_of(rows))["rmse"].item() == 2.0
