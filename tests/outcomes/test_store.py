@@ -91,7 +91,7 @@ def test_a_foreign_file_is_refused_by_name(tmp_path):
 def test_another_schema_is_refused_with_the_remedy(saved):
     content, tensors = contents(saved)
     write(saved, content | {"schema": 99}, tensors)
-    with pytest.raises(ModelFileError, match=r"schema 99, but this version reads 5"):
+    with pytest.raises(ModelFileError, match=r"schema 99, but this version reads 6"):
         vaecp.load(saved)
 
 

@@ -30,7 +30,7 @@ from vaecp.models.registry import methods
 from vaecp.outcomes.stored_labels import pack_labels, unpack_labels
 from vaecp.runtime.files import whole_file
 
-SCHEMA = 5
+SCHEMA = 6
 MAX_DESCRIPTION = 2**22
 """Characters of JSON; arrays and labels, which may be many, are tensors."""
 SECTIONS = {

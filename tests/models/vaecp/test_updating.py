@@ -1,5 +1,7 @@
 """Rows that learn from further entries."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,18 @@ def test_a_row_has_the_posterior_of_bayesian_regression():
     np.testing.assert_allclose(
         found.variance[0][0, 0, own], np.diag(np.linalg.inv(precision)), rtol=1e-4
     )
+
+
+def test_a_row_learns_as_its_member_did_from_entries_that_count_a_tenth():
+    random = np.random.default_rng(0)
+    one, indices = member(random), entries_of_the_first_row()
+    values, moving = random.normal(size=len(indices)), only_the_first_row()
+    once = updated(Ensemble.of([one], -99, 99), indices, values, find("gaussian")(), moving)
+    tempered = Ensemble.of([replace(one, counts=0.1)], -99, 99)
+    often = np.repeat(indices, 10, axis=0), np.repeat(values, 10)
+    found = updated(tempered, *often, find("gaussian")(), moving)
+    np.testing.assert_allclose(found.mean[0], once.mean[0], rtol=1e-5)
+    np.testing.assert_allclose(found.variance[0], once.variance[0], rtol=1e-5)
 
 
 def test_rows_that_may_not_move_do_not():

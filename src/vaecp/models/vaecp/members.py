@@ -39,6 +39,7 @@ class Member:
     prior_variance : (D, rank), of the components.
     level : what is added to every entry.
     noise : the noise variance.
+    counts : as what part of an entry each one counts, for rows that are learned later, too.
     network : what the network adds, if there is one.
     multilinear : whether products of rows count; of the published decoder, they do not.
     pairs : effects of two rows, if there are any.
@@ -54,6 +55,7 @@ class Member:
     network: Network | None = None
     multilinear: bool = True
     pairs: PairEffects | None = None
+    counts: float = 1.0
 
 
 def member_of(solver: Solver, descent: Descent) -> Member:
@@ -86,6 +88,7 @@ def member_of(solver: Solver, descent: Descent) -> Member:
         tables.level,
         descent.likelihood.noise,
         pairs=tables.pairs and tables.pairs.in_use(),
+        counts=descent.counts,
     )
 
 
@@ -118,7 +121,7 @@ class Ensemble:
     Attributes
     ----------
     mean, variance, correlation : per mode (members, rows + 1, width).
-    ranks, levels, noises, multilinear : per member.
+    ranks, levels, noises, multilinear, counts : per member.
     prior_variance : (members, D, largest rank), padded with zeros.
     lowest, highest : predictions do not leave this range.
     network : arrays with a leading axis of members; empty where no member has a network.
@@ -132,6 +135,7 @@ class Ensemble:
     levels: np.ndarray
     noises: np.ndarray
     multilinear: np.ndarray
+    counts: np.ndarray
     prior_variance: np.ndarray
     lowest: float
     highest: float
@@ -159,6 +163,7 @@ class Ensemble:
             np.array([member.level for member in members]),
             np.array([member.noise for member in members]),
             np.array([member.multilinear for member in members]),
+            np.array([member.counts for member in members]),
             np.stack([np.pad(m.prior_variance, ((0, 0), (0, rank - m.rank))) for m in members]),
             float(lowest),
             float(highest),
@@ -184,6 +189,7 @@ class Ensemble:
             levels=self.levels[kept],
             noises=self.noises[kept],
             multilinear=self.multilinear[kept],
+            counts=self.counts[kept],
             prior_variance=self.prior_variance[kept],
             network={name: array[kept] for name, array in self.network.items()},
             pairs=self.pairs and self.pairs.only(kept),

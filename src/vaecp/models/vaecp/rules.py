@@ -16,6 +16,7 @@ _RULES = {
     "ensemble.levels": Rule(("members",)),
     "ensemble.noises": Rule(("members",), least=0),
     "ensemble.multilinear": Rule(("members",), kinds="b"),
+    "ensemble.counts": Rule(("members",), least=1e-6, most=1),
     "ensemble.prior_variance": Rule(least=0),
     "ensemble.pairs.cells": Rule(least=0, kinds="iu"),
     "ensemble.pairs.variance": Rule(least=0),

@@ -131,6 +131,7 @@ class _Member:
         if not self.network.get("heads", np.zeros(1)).any():
             self.network = {}
         self.likelihood = likelihood.with_noise(float(ensemble.noises[number]))
+        self.counts = float(ensemble.counts[number])
         self.full = int(ensemble.ranks[number]) <= MAX_FULL
 
     def updated(self, groups: list[MovingRows]) -> tuple[np.ndarray, np.ndarray]:
@@ -150,7 +151,7 @@ class _Member:
             return 0.0
         mean, variance, noise_ratio = self._moments(np.arange(len(self.ids)))
         working = self.likelihood.working(self.values, mean, variance)
-        weights = working.weights / noise_ratio
+        weights = self.counts * working.weights / noise_ratio
         found = self.pairing.solved(self.pairs, working.values - mean, weights, self.known)
         before = self.pairs
         self.pairs = replace(
@@ -166,7 +167,7 @@ class _Member:
         ids, rows = self.ids[group.order], group.rows
         mean, variance, noise_ratio = self._moments(group.order)
         working = self.likelihood.working(self.values[group.order], mean, variance)
-        weights = working.weights / noise_ratio
+        weights = self.counts * working.weights / noise_ratio
         prior_mean, prior_variance = (table[rows] for table in self.prior)
         free = np.flatnonzero((prior_variance > 0).any(axis=0))
         design, spread = self._design(ids, group.mode)
