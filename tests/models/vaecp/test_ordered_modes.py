@@ -62,7 +62,7 @@ def test_an_empty_row_is_less_certain_than_those_beside_it():
     empty, beside = (
         model.predict_at(np.column_stack([cells, np.full(len(cells), row)])) for row in (22, 26)
     )
-    assert empty.ignorance_std.mean() > 1.1 * beside.ignorance_std.mean()
+    assert empty.ignorance_std.mean() > 1.05 * beside.ignorance_std.mean()
 
 
 def test_smooth_rows_fill_sparse_smooth_data_better():

@@ -15,6 +15,7 @@ from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
 from vaecp.models.vaecp.sweeps.cuts import cuts_by_entries, even_cuts
 from vaecp.models.vaecp.sweeps.links import Link
+from vaecp.models.vaecp.sweeps.posteriors import posteriors
 from vaecp.runtime.blas import one_thread
 from vaecp.runtime.threads import in_threads
 
@@ -257,14 +258,7 @@ class Solver:
             prior_mean = prior_mean + tables.by_features[rows, own]
         precision = gram + np.diag(1 / prior_variance)
         right = right + prior_mean / prior_variance
-        covariance = None
-        if self.full:
-            covariance = np.linalg.inv(precision)
-            mean = np.einsum("jrs,js->jr", covariance, right)
-            variance = np.einsum("jrr->jr", covariance).copy()
-        else:
-            mean = np.linalg.solve(precision, right[..., None])[..., 0]
-            variance = 1 / np.einsum("jrr->jr", precision)
+        mean, variance, covariance = posteriors(precision, right, self.full)
         counts = np.diff(self._starts[mode])
         # Entries lie in rows that have many. A row without any is asked for as often as they are.
         mean[counts == 0] += counts @ (mean - prior_mean) / counts.sum()

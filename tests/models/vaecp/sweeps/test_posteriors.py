@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+from vaecp.models.vaecp.sweeps.posteriors import posteriors
+
+
+def regression(random, noise: float):
+    """Five entries of a row with three numbers, and the prior of unit variance."""
+    design, truth = random.normal(size=(5, 3)), np.array([1.0, -2.0, 0.5])
+    precision = design.T @ design / noise + np.eye(3)
+    return precision[None], (design.T @ (design @ truth) / noise)[None], truth
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_rows_that_entries_determine_are_found(random, full):
+    precision, right, truth = regression(random, 1e-8)
+    mean, variance, covariance = posteriors(precision, right, full)
+    np.testing.assert_allclose(mean[0], truth, atol=1e-6)
+    assert (variance > 0).all()
+    assert (covariance is not None) == full
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_entries_without_noise_that_determine_too_little_give_finite_rows(full):
+    """One entry of a row with two numbers: the prior is lost in rounding."""
+    precision = np.array([[[1e30, 1e30], [1e30, 1e30]]])
+    mean, variance, _ = posteriors(precision, np.array([[1e30, 1e30]]), full)
+    assert mean[0].sum() == pytest.approx(1.0, rel=1e-3)
+    assert np.isfinite(variance).all()
