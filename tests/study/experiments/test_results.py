@@ -132,3 +132,20 @@ def test_records_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "results.jsonl").write_bytes(b'{"key": "\xff"}\n')
     with pytest.raises(FormatError, match=r"results.jsonl: is not UTF-8 text .* at byte 9"):
         Results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b"[1, 2]",
+        b'{"commit": "a"}',
+        b'{"commit": "a", "codes": {"A": [1]}}',
+        b"[" * 9999,
+    ],
+)
+def test_damaged_lines_about_code_are_left_out(tmp_path, line):
+    good = b'{"commit": "b", "codes": {"A": "1"}}'
+    (tmp_path / "code.jsonl").write_bytes(line + b"\n" + good + b"\n")
+    (tmp_path / "results.jsonl").write_text("")
+    assert Results(tmp_path)._codes == {"b": {"A": "1"}}

@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from vaecp.data.fields import has_type
 from vaecp.errors import FormatError
 from vaecp.runtime.files import whole_file
 from vaecp.runtime.warning import warn_user
@@ -246,12 +247,13 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 def _codes_in(path: Path) -> dict[str, dict[str, str]]:
-    """Read the digests of code by commit; a line that was cut short is written anew."""
+    """Read the digests of code by commit; a line that is damaged is written anew."""
     found = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        with suppress(ValueError):
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        with suppress(ValueError, RecursionError):
             noted = json.loads(line)
-            found[noted["commit"]] = noted["codes"]
+            if isinstance(noted, dict) and has_type(noted.get("codes"), dict[str, str]):
+                found[str(noted.get("commit"))] = noted["codes"]
     return found
 
 
