@@ -23,6 +23,7 @@ from vaecp.models.vaecp.sweeps.descent import (
     take_in,
 )
 from vaecp.models.vaecp.sweeps.solver import Solver
+from vaecp.runtime.threads import in_threads
 
 FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 4
 """Sweeps of the first round; later ones are twice as long each."""
@@ -117,9 +118,10 @@ class Workshop:
         descents = self._hastened(candidate)
         best = None
         for _ in range(MAX_SETTLING):
-            descents = tuple(
-                settle(self.solver(number, kind), descent, SETTLING)
-                for number, descent in enumerate(descents)
+            descents = self._on_folds(
+                lambda number, descents=descents: settle(
+                    self.solver(number, kind), descents[number], SETTLING
+                )
             )
             found = self._judged(replace(candidate, descents=descents, n_rounds=n_rounds))
             if best is not None and found.loss > best.loss - 2 * WORTH:
@@ -134,22 +136,26 @@ class Workshop:
         start = replace(kind, counts=1.0), candidate.seed
         if not candidate.descents and start in self._fast:
             return tuple(replace(each, counts=kind.counts) for each in self._fast[start])
-        descents = candidate.descents or tuple(
-            self._start(self.solver(number, kind), kind, (self.seed, candidate.seed, number))
-            for number in range(len(self.folds))
-        )
         n_sweeps = n_fast(kind) * 2**candidate.n_rounds
-        if kind.eager:
-            descents = tuple(
-                hasten(self.solver(number, kind), descent, n_sweeps, kind.eager)
-                for number, descent in enumerate(descents)
-            )
+
+        def hastened(number: int) -> Descent:
+            solver = self.solver(number, kind)
+            seed = self.seed, candidate.seed, number
+            begun = candidate.descents
+            descent = begun[number] if begun else self._start(solver, kind, seed)
+            return hasten(solver, descent, n_sweeps, kind.eager) if kind.eager else descent
+
+        descents = self._on_folds(hastened)
         if not candidate.descents:
             shared = (replace(each, n_shared=len(each.history)) for each in descents)
             descents = tuple(shared)
             if self.keeps_starts:
                 self._fast[start] = descents
         return tuple(replace(each, counts=kind.counts) for each in descents)
+
+    def _on_folds(self, train: Callable[[int], Descent]) -> tuple[Descent, ...]:
+        """Train on all folds at once: several are cut where entries are few, and threads idle within one."""
+        return tuple(in_threads(train, range(len(self.folds))))
 
     def _n_starts(self, kind: Kind) -> int:
         """From how many places training starts: narrow members often end in a poor one.

@@ -82,8 +82,12 @@ class Solver:
         self.values = np.asarray(observations.values, dtype=np.float64)
         self.weights = observations.weights
         self.triangle = np.tril_indices(self.width)
-        self._orders, self._starts = [], []
+        self._orders, self._starts, self._columns, self._ones = [], [], [], []
         for mode, n_rows in enumerate(shape):
+            learned = np.arange(0 if mode in flat else rank)
+            own = np.append(learned, rank + mode), np.append(learned, rank)
+            self._columns.append(own)
+            self._ones.append(np.setdiff1d(np.arange(self.width), own[0]))
             rows = indices[:, mode]
             order = np.argsort(rows, kind="stable")
             self._orders.append(order)
@@ -215,8 +219,7 @@ class Solver:
 
     def columns(self, mode: int) -> tuple[np.ndarray, np.ndarray]:
         """Return which columns of a mode's rows are learned, and which those of its priors are."""
-        learned = np.arange(0 if mode in self.flat else self.rank)
-        return np.append(learned, self.rank + mode), np.append(learned, self.rank)
+        return self._columns[mode]
 
     def _normal_equations(
         self, tables: Tables, mode: int, working: Working, known: np.ndarray | float
@@ -244,8 +247,7 @@ class Solver:
             cuts_by_entries(start) if len(centred) * width**2 > MANY else [(0, n_rows)],
         )
         free, _ = self.columns(mode)
-        known = np.setdiff1d(np.arange(width), free)  # all of these are 1 in the mode's rows
-        right = right[:, free] - gram[:, free][:, :, known].sum(axis=2)
+        right = right[:, free] - gram[:, free][:, :, self._ones[mode]].sum(axis=2)
         return np.ascontiguousarray(gram[:, free][:, :, free]), right
 
     def _solve_rows(
