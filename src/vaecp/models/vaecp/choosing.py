@@ -13,7 +13,7 @@ from vaecp.errors import ObservationError
 from vaecp.models.vaecp.fitting import Settings, fit
 from vaecp.models.vaecp.likelihoods import Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
-from vaecp.models.vaecp.portfolio import EFFORTS
+from vaecp.models.vaecp.portfolio import GLANCE
 from vaecp.models.vaecp.recipe import Recipe
 
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
@@ -107,7 +107,7 @@ def _score(
     scaling = likelihood.scaling(train.values)
     quick = replace(
         settings,
-        effort=EFFORTS["quick"],
+        effort=GLANCE,
         recipe=Recipe(network=False),
         likelihood=likelihood,
     )

@@ -10,19 +10,20 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.data.order import ordered_modes
+from vaecp.data.support import Support
 from vaecp.errors import ObservationError
 from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import Diagnostics, FitResult
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.holdouts import Fold, cut_further, folds_for
-from vaecp.models.vaecp.judgement import Trained
+from vaecp.models.vaecp.judgement import Judgement, Trained
 from vaecp.models.vaecp.judging import judged
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.models.vaecp.members import member_of
 from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members, effort_of
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.sweeps.chains import Chain
-from vaecp.models.vaecp.workshop import Candidate, Workshop
+from vaecp.models.vaecp.workshop import WORTH, Candidate, Workshop
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
 ROOM = 0.05
@@ -82,6 +83,11 @@ class Plan:
     seed: int
 
     @property
+    def ordered_modes(self) -> tuple[int, ...]:
+        """Their numbers."""
+        return tuple(int(mode) for mode in np.flatnonzero(self.ordered))
+
+    @property
     def all_folds(self) -> tuple[Fold, ...]:
         """All that members train on; the cut one is the last."""
         return self.folds if self.cut is None else (*self.folds, self.cut)
@@ -125,7 +131,10 @@ def fit(
             trained.append(_by_sweeps(workshop, candidate))
             histories.append(candidate.descents[0].history if candidate.descents else ())
         if wants_network is None:
-            wants_network = _leaves_room(planned, settings, workshop, chosen)
+            wants_network = _leaves_room(planned, settings, workshop, chosen) and (
+                settings.effort is EFFORTS["thorough"]
+                or _adds(planned, replace(settings, likelihood=likelihood), trained, on_progress)
+            )
     history, n_optional = _history_of_sweeps(histories), 0
     if wants_network:
         from vaecp.models.vaecp.gradients.fits import network_members
@@ -138,7 +147,7 @@ def fit(
         observations,
         planned.folds,
         trained,
-        tuple(int(mode) for mode in np.flatnonzero(planned.ordered)),
+        planned.ordered_modes,
         tuple(mode for mode, chain in enumerate(planned.chains) if chain is not None),
         likelihood,
         neighbours=settings.neighbours,
@@ -182,7 +191,7 @@ def _by_sweeps(workshop: Workshop, candidate: Candidate) -> Trained:
         member_of(workshop.solver(number, candidate.kind), descent)
         for number, descent in enumerate(candidate.descents)
     )
-    return Trained(by_fold, member_of(*workshop.finished(candidate)))
+    return Trained(by_fold, lambda: member_of(*workshop.finished(candidate)))
 
 
 def _suits_network(observations: Observations) -> bool:
@@ -205,6 +214,24 @@ def _leaves_room(
         return True
     many = n_entries >= LEAST_FOR_NETWORK
     return many and average_gain(chosen, workshop.held_out, settings.likelihood) > ROOM
+
+
+def _adds(
+    planned: Plan,
+    settings: Settings,
+    trained: Sequence[Trained],
+    on_progress: OnProgress | None,
+) -> bool:
+    """Whether members with a network, trained briefly on one fold, gain beside the others there."""
+    from vaecp.models.vaecp.gradients.fits import glimpsed_members
+
+    glimpsed = glimpsed_members(planned, settings, on_progress)
+    first = [replace(each, by_fold=each.by_fold[:1]) for each in trained]
+    whole = Support.of(
+        planned.observations.indices, planned.observations.shape, planned.ordered_modes
+    )
+    judgement = Judgement.of(planned.folds[:1], [*first, *glimpsed], whole, settings.likelihood)
+    return judgement.gain_of_last(len(glimpsed)) >= 2 * WORTH
 
 
 def _history_of_sweeps(histories: Sequence[tuple]) -> dict[str, np.ndarray]:

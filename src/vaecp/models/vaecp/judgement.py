@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,10 +24,13 @@ MAX_LATENT = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A member as held-out entries met it, fold by fold, and after it learned from all entries."""
+    """A member as held-out entries met it, fold by fold.
+
+    `finish` lets it learn from all entries: only members that are kept need that.
+    """
 
     by_fold: tuple[Member, ...]
-    final: Member
+    finish: Callable[[], Member]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +137,11 @@ class Judgement:
         losses = self.likelihood.losses(self.values, mean, variance)
         found = float(np.average(losses, weights=self.importance))
         return float(np.log(found + 1e-30)) if self.likelihood.has_residuals else 2 * found
+
+    def gain_of_last(self, n_members: int) -> float:
+        """Return by how much the loss falls when the last members take part."""
+        usual = np.arange(self.means.shape[1]) < self.means.shape[1] - n_members
+        return self.only(usual).loss() - self.loss()
 
     def only(self, kept: np.ndarray) -> Judgement:
         """Return the same for some of the members."""

@@ -57,7 +57,7 @@ def judged(
         trained = [each for each, stays in zip(trained, kept, strict=True) if stays]
         judgement = judgement.only(kept)
     bounds = range_of(observations, likelihood)
-    ensemble = Ensemble.of([each.final for each in trained], *bounds)
+    ensemble = Ensemble.of([each.finish() for each in trained], *bounds)
     fitted = FittedVAECP(
         ensemble,
         stack,
@@ -85,10 +85,8 @@ def judged(
 def _weighed(judgement: Judgement, n_optional: int) -> tuple[np.ndarray, Stack]:
     """Return which members stay, and how much each of these counts."""
     kept = np.ones(judgement.means.shape[1], dtype=bool)
-    if n_optional:
-        usual = np.arange(len(kept)) < len(kept) - n_optional
-        if judgement.only(usual).loss() - judgement.loss() < 2 * WORTH:
-            kept = usual
+    if n_optional and judgement.gain_of_last(n_optional) < 2 * WORTH:
+        kept[len(kept) - n_optional :] = False
     stack = judgement.only(kept).stack()
     share = stack.weights(judgement.features).mean(axis=0)
     enough = share >= min(LEAST_WEIGHT, share.max())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -64,6 +64,9 @@ class Effort:
         return self.multiplications + self.per_entry * n_entries
 
 
+GLANCE = Effort(max_rank=16, n_members=2, n_rounds=0, multiplications=8e9, per_entry=3e5)
+"""Enough to see which likelihood suits the values."""
+
 EFFORTS = {
     "quick": Effort(max_rank=16, n_members=4, n_rounds=1, multiplications=8e9, per_entry=3e5),
     "normal": Effort(
@@ -117,6 +120,13 @@ def choose_members(
     return chosen if n_members is not None else [*chosen, *alone]
 
 
+def _change(before: Kind, after: Kind) -> tuple[str, Any]:
+    """Return the name and the new value of what sets one kind apart from another."""
+    names = (each.name for each in fields(Kind))
+    name = next(name for name in names if getattr(before, name) != getattr(after, name))
+    return name, getattr(after, name)
+
+
 def _of_other_ranks(teams: Sequence[Team], best: Team) -> list[Team]:
     """Put the best team of every other rank first: they err more differently than other starts."""
     first = {team.kind.rank: team for team in reversed(teams) if team.kind.rank != best.kind.rank}
@@ -139,7 +149,10 @@ class Search:
 
     @property
     def best(self) -> Team:
-        return min(self.teams, key=lambda team: team.loss)
+        """The narrowest kind that is about as good as the best: wide ones cost many times more."""
+        lowest = min(team.loss for team in self.teams)
+        good = [team for team in self.teams if team.loss < lowest + 2 * WORTH]
+        return min(good, key=lambda team: (team.kind.rank, team.loss))
 
     def climb(self, rank: int | None) -> None:
         """Try row effects alone, then ranks from small to large until some in a row do worse."""
@@ -179,11 +192,15 @@ class Search:
 
     def move_around(self, rank: int | None) -> None:
         """Try kinds that differ in one thing from the best, until none of them is better."""
+        useless: set[tuple[str, Any]] = set()
         for _ in range(self.effort.n_rounds):
             centre = self.best
             for kind in self.neighbours(centre.kind, rank):
-                if self.affords_kind(kind, MOVING):
-                    self.tried(kind)
+                change = _change(centre.kind, kind)
+                if change in useless or not self.affords_kind(kind, MOVING):
+                    continue
+                if self.tried(kind).loss > centre.loss + MOST_DOUBT:
+                    useless.add(change)  # beside the next centre, too
             if self.best.loss > centre.loss - 2 * WORTH:
                 return
 
@@ -222,15 +239,18 @@ class Search:
 
     def pair_up(self) -> None:
         """Try effects of pairs of rows beside the best kind."""
+        if not self.effort.n_rounds:
+            return
         affords = partial(self.affords_kind, share=PAIRING)
-        for found in with_pairs(self.workshop, self.best.members[0], 2 * WORTH, affords):
+        for found in with_pairs(self.workshop, self.best.members[0], 4 * WORTH, affords):
             self.teams.append(self._team([found]))
 
     def with_seeds(self, good: list[Team], n_wanted: int, exactly: bool) -> list[Candidate]:
         """Add seeds of the good kinds in turn, while the average of all gains by it."""
         members = [sorted(team.members, key=lambda member: member.loss) for team in good]
         kept = [member for each in members for member in each][:n_wanted]
-        sources = [team for team in good if team.kind.rank]  # rank 0 needs no seeds
+        # Rank 0 needs no seeds, and a wider kind than the best is not worth more of them.
+        sources = [team for team in good if 0 < team.kind.rank <= good[0].kind.rank]
         seed = max(member.seed for team in good for member in team.members)
         while len(kept) < n_wanted and sources:
             seed += 1

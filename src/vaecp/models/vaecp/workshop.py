@@ -27,7 +27,7 @@ from vaecp.runtime.threads import in_threads
 
 FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 4
 """Sweeps of the first round; later ones are twice as long each."""
-MOST_STARTS, NARROW, DETERMINED = 4, 8, 0.3
+MOST_STARTS, TRYING, NARROW, DETERMINED = 4, 8, 8, 0.3
 WIDE, MOST_TIMES = 32, 4
 """Narrower members are cheap: they sweep fast up to so many times longer, as long as that gains."""
 
@@ -90,7 +90,7 @@ class Workshop:
             starts.append(begin(solver, trainer, random, kind.pairs))
         if len(starts) == 1:
             return starts[0]
-        tried = [hasten(solver, start, FAST, kind.eager) for start in starts]
+        tried = [hasten(solver, start, TRYING, kind.eager) for start in starts]
         return min(tried, key=lambda descent: descent.history[-1][1])
 
     def longer(self, candidate: Candidate) -> Candidate:
@@ -181,7 +181,7 @@ class Workshop:
 
     def cost(self, kind: Kind) -> float:
         """About how many multiplications the first round of a member takes."""
-        n_sweeps = n_fast(kind) + 2 * SETTLING + FAST * (self._n_starts(kind) - 1)
+        n_sweeps = n_fast(kind) + 2 * SETTLING + TRYING * (self._n_starts(kind) - 1)
         return n_sweeps * self._sweep_cost(kind)
 
     def took(self, candidate: Candidate) -> float:
@@ -190,7 +190,7 @@ class Workshop:
         return self._took(candidate.kind, n_sweeps)
 
     def _took(self, kind: Kind, n_sweeps: float) -> float:
-        return (n_sweeps + FAST * (self._n_starts(kind) - 1)) * self._sweep_cost(kind)
+        return (n_sweeps + TRYING * (self._n_starts(kind) - 1)) * self._sweep_cost(kind)
 
     def _sweep_cost(self, kind: Kind) -> float:
         """About how many multiplications a sweep over all folds takes."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vaecp.models.vaecp.sweeps.posteriors import posteriors
+from vaecp.models.vaecp.sweeps.posteriors import chain_means, posteriors
 
 
 def regression(random, noise: float):
@@ -27,3 +27,12 @@ def test_entries_without_noise_that_determine_too_little_give_finite_rows(full):
     mean, variance, _ = posteriors(precision, np.array([[1e30, 1e30]]), full)
     assert mean[0].sum() == pytest.approx(1.0, rel=1e-3)
     assert np.isfinite(variance).all()
+
+
+def test_chains_of_entries_without_noise_that_determine_too_little_have_finite_rows():
+    """Two components with the same entries, rows coupled by a prior that is lost in rounding."""
+    n_rows, width = 6, 2
+    band = np.zeros((2 * width + 1, n_rows * width))
+    band[0], band[1, ::width] = 1e13, 1e13 * (1 + 1e-15)
+    mean = chain_means(band, np.full(n_rows * width, 1e13)).reshape(n_rows, width)
+    np.testing.assert_allclose(mean.sum(axis=1), 1.0, rtol=1e-3)

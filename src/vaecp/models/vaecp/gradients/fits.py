@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from vaecp.models.vaecp.likelihoods import (
     Poisson,
     StudentT,
 )
+from vaecp.models.vaecp.members import Member
 from vaecp.runtime.placement import Placement
 
 if TYPE_CHECKING:
@@ -42,34 +44,51 @@ class NetworkMembers(NamedTuple):
     trained: list[Trained]
     history: dict[str, np.ndarray]
 
+    @classmethod
+    def of(
+        cls,
+        by_fold: Sequence[Sequence[Member]],
+        final: Sequence[Member],
+        history: dict[str, np.ndarray],
+    ) -> NetworkMembers:
+        """Put together what became of every member in the folds, and after all entries."""
+        judged = zip(*by_fold, strict=True) if by_fold else ((),) * len(final)
+        trained = [
+            Trained(tuple(folds), partial(_same, member))
+            for folds, member in zip(judged, final, strict=True)
+        ]
+        return cls(trained, history)
+
+
+def _same(member: Member) -> Member:
+    return member
+
 
 def network_members(
     plan: Plan, settings: Settings, on_progress: OnProgress | None
 ) -> NetworkMembers:
     """Train on what every fold leaves, and on all entries."""
-    placement = Placement.on(settings.devices)
-    n_entries = len(plan.observations)
-    batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
-    job = _Job(
-        settings,
-        n_entries,
-        batch_size,
-        settings.max_epochs or choose_epochs(n_entries, batch_size),
-        plan.seed,
-        placement,
-        on_progress,
-    )
+    job = _job(plan, settings, on_progress)
     if not plan.folds:
         alone = _train(plan.observations, None, job, "network")
-        return NetworkMembers([Trained((), member) for member in alone.final], alone.history)
+        return NetworkMembers.of((), alone.final, alone.history)
     by_fold = [
         _train(fold.train, fold.held_out, job, f"network-{number}")
         for number, fold in enumerate(plan.folds)
     ]
-    members = zip(*(found.judged for found in by_fold), by_fold[0].final, strict=True)
-    return NetworkMembers(
-        [Trained(tuple(judged), final) for *judged, final in members], by_fold[0].history
-    )
+    first = by_fold[0]
+    return NetworkMembers.of([found.judged for found in by_fold], first.final, first.history)
+
+
+def glimpsed_members(
+    plan: Plan, settings: Settings, on_progress: OnProgress | None
+) -> list[Trained]:
+    """Train on the first fold alone, half as long: enough to see whether a network adds anything."""
+    job = _job(plan, settings, on_progress)
+    job = replace(job, n_epochs=max(1, job.n_epochs // 2))
+    fold = plan.folds[0]
+    found = _train(fold.train, fold.held_out, job, "glimpse", finish=0.0)
+    return NetworkMembers.of([found.judged], found.judged, found.history).trained
 
 
 def stored_members(
@@ -87,8 +106,7 @@ def stored_members(
     placement = Placement.on(settings.devices)
     job = _Job(settings, n_entries, batch_size, n_pieces, seed, placement, on_progress, "pieces")
     found = _train(stored, held_out, job, "network")
-    members = zip(found.judged, found.final, strict=True)
-    return NetworkMembers([Trained((judged,), final) for judged, final in members], found.history)
+    return NetworkMembers.of([found.judged], found.final, found.history)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +123,20 @@ class _Job:
     unit: str = "epochs"
 
 
+def _job(plan: Plan, settings: Settings, on_progress: OnProgress | None) -> _Job:
+    n_entries = len(plan.observations)
+    batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
+    return _Job(
+        settings,
+        n_entries,
+        batch_size,
+        settings.max_epochs or choose_epochs(n_entries, batch_size),
+        plan.seed,
+        Placement.on(settings.devices),
+        on_progress,
+    )
+
+
 def _shared(likelihood: Likelihood) -> Likelihood:
     """Return one object for all fits of a kind: a program is compiled for each object."""
     if type(likelihood).total is Gaussian.total:
@@ -119,16 +151,21 @@ def _of_type(kind: type[Likelihood]) -> Likelihood:
 
 
 def _train(
-    train: Observations | Stored, held_out: Observations | None, job: _Job, name: str
+    train: Observations | Stored,
+    held_out: Observations | None,
+    job: _Job,
+    name: str,
+    finish: float | None = None,
 ) -> TrainedMembers:
     settings, recipe = job.settings, job.settings.recipe
+    finish = recipe.finish if finish is None else finish
     schedule = Schedule(
         job.n_epochs,
         recipe.learning_rate,
         decay=recipe.decay,
         kl_warmup=recipe.kl_warmup,
         scale_from=recipe.scale_from,
-        finish=0.0 if held_out is None else recipe.finish,
+        finish=0.0 if held_out is None else finish,
         kl_weight=recipe.kl_weight,
     )
     architecture = Architecture(

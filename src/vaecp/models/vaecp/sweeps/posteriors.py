@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solveh_banded
 
 ROUNDING = 1e-12
+MOST_ROUNDING = 1e-4
 
 
 def posteriors(
@@ -21,6 +23,23 @@ def posteriors(
         size = np.einsum("jrr->j", precision) / precision.shape[1]
         ridge = ROUNDING * size[:, None, None] * np.eye(precision.shape[1])
         return _solved(precision + ridge, right, full)
+
+
+def chain_means(band: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the means of all rows of a chain, from the lower diagonals of their joint precision.
+
+    Entries that members of many numbers fit without error are so precise that the precision is no
+    longer positive in floating point: as much is added to its diagonal as makes it so.
+    """
+    ridge, size = 0.0, float(band[0].max())
+    while True:
+        try:
+            raised = band if not ridge else np.vstack([band[:1] + ridge * size, band[1:]])
+            return solveh_banded(raised, right, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            ridge = max(ROUNDING, 10 * ridge)
+            if ridge > MOST_ROUNDING:
+                raise
 
 
 def _solved(

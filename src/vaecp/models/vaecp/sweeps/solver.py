@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import solveh_banded
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.likelihoods import Working
@@ -15,7 +14,7 @@ from vaecp.models.vaecp.sweeps import loops
 from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
 from vaecp.models.vaecp.sweeps.cuts import cuts_by_entries, even_cuts
 from vaecp.models.vaecp.sweeps.links import Link
-from vaecp.models.vaecp.sweeps.posteriors import posteriors
+from vaecp.models.vaecp.sweeps.posteriors import chain_means, posteriors
 from vaecp.runtime.blas import one_thread
 from vaecp.runtime.threads import in_threads
 
@@ -295,9 +294,7 @@ class Solver:
         )
         band = np.empty((2 * width + 1, n_rows * width))
         loops.fill_band(gram, prior.diagonal, prior.one_off, prior.two_off, band)
-        mean = solveh_banded(
-            band, right.ravel(), lower=True, overwrite_ab=True, check_finite=False
-        ).reshape(n_rows, width)
+        mean = chain_means(band, right.ravel()).reshape(n_rows, width)
         own = np.einsum("jrr->jr", gram)
         found = Bands(*np.empty((3, n_rows, width)))
         loops.invert_bands(
