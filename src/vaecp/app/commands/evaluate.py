@@ -47,6 +47,14 @@ Ablation = Annotated[
         help="Leave parts out of VAECP instead: on scattered-20 and published, or --gaps.",
     ),
 ]
+Confirm = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Where the code of a method has changed, make so many of its runs again, and keep the others if "
+        "these come out the same. 0 makes all of them again.",
+    ),
+]
 
 
 def evaluate(
@@ -57,6 +65,7 @@ def evaluate(
     splits: Annotated[int, typer.Option(min=1, help="How many splits per cell.")] = 5,
     settings: Settings = None,
     ablation: Ablation = False,
+    confirm: Confirm = 0,
 ) -> None:
     """Hide entries of real tensors in many ways, fill them with VAECP and other methods, and compare.
 
@@ -81,6 +90,7 @@ def evaluate(
                 seed=making.seed,
                 ablation=ablation,
                 most_settings=settings,
+                confirm=confirm,
                 command=command,
                 **making.options(printing.for_people),
             )

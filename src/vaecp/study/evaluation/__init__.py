@@ -13,6 +13,7 @@ from vaecp.study.evaluation.page import page
 from vaecp.study.evaluation.tables import METHOD
 from vaecp.study.evaluation.tensors import SUBJECTS, Task, tasks
 from vaecp.study.experiments import Results, Run, carry_out, settings_of
+from vaecp.study.experiments.confirming import confirm as confirmed
 from vaecp.study.experiments.protocol import Settings
 from vaecp.study.experiments.results import frame_of
 from vaecp.study.rivals import find
@@ -39,6 +40,7 @@ def evaluate(
     retry_failed: bool = False,
     ablation: bool = False,
     most_settings: int | None = None,
+    confirm: int = 0,
     command: str = "vaecp evaluate",
     pages: Path | None = None,
 ) -> list[Path]:
@@ -50,6 +52,8 @@ def evaluate(
     gaps : how the gaps begin, such as "scattered" or "fibres:2"; all by default.
     methods : names of methods and rivals; all of the table by default.
     most_settings : with how many of its settings a rival is tried; all by default.
+    confirm : so many runs of every method that other code has made are made again; where all come out the
+        same, the others of that code count as made today.
     ablation : leave parts out of VAECP instead; `methods` is not looked at.
     command : what the page names as the way to make it again.
     pages : where page and figure go, if not into `folder`.
@@ -65,10 +69,12 @@ def evaluate(
             for name in names
             for given in settings(name, task.dataset, most_settings)
         ]
-    results = Results(folder)
+    results, tensors = Results(folder), [task.tensor for task in asked]
+    if confirm:
+        confirmed(runs, tensors, results, confirm)
     carry_out(
         runs,
-        [task.tensor for task in asked],
+        tensors,
         results,
         jobs=jobs,
         title="Gaps",

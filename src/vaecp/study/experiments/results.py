@@ -1,7 +1,7 @@
 """Records of runs in one folder: `results.jsonl`, a line each, and the same as a Parquet table.
 
 Beside it, `code.jsonl` has a line per commit, with the digest of each method's code at it: by that
-runs of two commits are known to be of the same code.
+runs of two commits are known to be of the same code. Further lines say which other code measures the same.
 """
 
 from __future__ import annotations
@@ -53,11 +53,19 @@ COLUMNS = (
     "versions",
     "device",
     "key",
+    "confirmed",
 )
-EARLIER = {"gaps": SCATTERED, "code": "", "commit": "", "converged": None, "versions": {}}
+EARLIER = {
+    "gaps": SCATTERED,
+    "code": "",
+    "commit": "",
+    "converged": None,
+    "versions": {},
+    "confirmed": None,
+}
 """Of fields that records of earlier versions lack."""
 TEXTS = ("key", "work", "gaps", "code")
-COUNTS = ("repeat", "fold", "rank_found", "n_folds", "seed")
+COUNTS = ("repeat", "fold", "rank_found", "n_folds", "seed", "confirmed")
 
 
 class Results:
@@ -76,6 +84,7 @@ class Results:
         self.folder = None if folder is None else Path(folder)
         self._records: dict[str, dict[str, Any]] = {}
         self._codes: dict[str, dict[str, str]] = {}
+        self._confirmed: dict[tuple[str, str], dict[str, int]] = {}
         if self.folder is not None:
             _make_folder(self.folder)
             if self.path.exists():
@@ -108,7 +117,19 @@ class Results:
 
     def has_made(self, run: Run) -> bool:
         """Whether a run was made by the code of today: by other code it may come out otherwise."""
-        return run in self and self[run]["code"] == code(run.method)
+        return run in self and self.is_of(self[run], code(run.method))
+
+    def is_of(self, record: dict[str, Any], wanted: str | None) -> bool:
+        """Whether a record was made by this code of its method, or by other code that measures the same."""
+        others = self._confirmed.get((record["method"], wanted or ""), {})
+        return record["code"] == wanted or record["code"] in others
+
+    def take_as_todays(self, method: str, other: str, n_runs: int) -> None:
+        """Take runs of other code for ones of today's, for so many, made again, measured the same."""
+        line = {"method": method, "code": code(method), "other": other, "runs": n_runs}
+        self._note_confirmed(line)
+        if self.folder is not None:
+            _append(self.folder / CODE, [json.dumps(line)])
 
     def of(self, runs: Iterable[Run]) -> list[dict[str, Any]]:
         """Return the records of those of these runs that have been made."""
@@ -125,7 +146,8 @@ class Results:
     def of_one_version(self) -> list[dict[str, Any]]:
         """Return the records made by the code of the last one's commit: a table is of one version.
 
-        A record of another commit is among them if the code of its method was the same. Runs that
+        A record of another commit is among them if the code of its method was the same, or measures the
+        same: `confirmed` then says how many runs, made again, have shown that. Runs that
         name no commit (of 0.1.0, or outside a checkout) are not told apart.
         """
         last = self.records[-1]["commit"] if self._records else ""
@@ -133,20 +155,34 @@ class Results:
             return [record for record in self.records if not record["commit"]]
         known = self._codes.get(last, {})
         return [
-            record
+            record | {"confirmed": self._runs_behind(record, known.get(record["method"]))}
             for record in self.records
-            if record["code"] == known.get(record["method"])
+            if self.is_of(record, known.get(record["method"]))
             or (record["commit"] == last and not known)
         ]
 
+    def _runs_behind(self, record: dict[str, Any], wanted: str | None) -> int:
+        return self._confirmed.get((record["method"], wanted or ""), {}).get(record["code"], 0)
+
     def _take(self, path: Path) -> None:
         self._keep(_read(path))
-        self._codes = _codes_in(path.with_name(CODE))
+        for line in _lines_of_code(path.with_name(CODE)):
+            if has_type(line.get("codes"), dict[str, str]):
+                self._codes[str(line.get("commit"))] = line["codes"]
+            elif has_type(line.get("runs"), int):
+                self._note_confirmed(line)
 
     def _keep(self, records: Sequence[dict[str, Any]]) -> None:
         for record in records:
             self._records.pop(record["key"], None)  # the last is the newest
             self._records[record["key"]] = record
+
+    def _note_confirmed(self, line: dict[str, Any]) -> None:
+        method, wanted, other = (str(line.get(name)) for name in ("method", "code", "other"))
+        known = self._confirmed.setdefault((method, wanted), {})
+        known[other] = line["runs"]
+        for earlier, n_runs in self._confirmed.get((method, other), {}).items():
+            known.setdefault(earlier, min(n_runs, line["runs"]))
 
     def _note_codes(self) -> None:
         """Remember what the code of every method is at this commit."""
@@ -246,15 +282,13 @@ def _read(path: Path) -> list[dict[str, Any]]:
     return [_record(path, number, line) for number, line in enumerate(lines, start=1)]
 
 
-def _codes_in(path: Path) -> dict[str, dict[str, str]]:
-    """Read the digests of code by commit; a line that is damaged is written anew."""
-    found = {}
+def _lines_of_code(path: Path) -> Iterator[dict[str, Any]]:
+    """Read what is known about code; a line that is damaged is written anew."""
     for line in path.read_bytes().splitlines() if path.exists() else ():
         with suppress(ValueError, RecursionError):
             noted = json.loads(line)
-            if isinstance(noted, dict) and has_type(noted.get("codes"), dict[str, str]):
-                found[str(noted.get("commit"))] = noted["codes"]
-    return found
+            if isinstance(noted, dict):
+                yield noted
 
 
 def _record(path: Path, number: int, line: str) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _pending(runs: Sequence[Run], results: Results, retry_failed: bool) -> dict[
     made = {
         record["work"]: record
         for record in results.records
-        if record["code"] == code(record["method"]) and not (retry_failed and record["error"])
+        if results.is_of(record, code(record["method"])) and not (retry_failed and record["error"])
     }
     missing = [
         run

@@ -199,7 +199,16 @@ def code_in_words(frame: Table) -> str:
         return f"code {', '.join(digests)}"
     if (frame["commit"] == newest).all():
         return f"commit {newest}"
-    return f"commit {newest}; every run is of code identical, by digest, to that commit's"
+    words = f"commit {newest}; every run is of code identical, by digest, to that commit's"
+    confirmed = frame.loc[frame["confirmed"].fillna(0) > 0, ["method", "confirmed"]]
+    if not len(confirmed):
+        return words
+    fewest = confirmed.groupby("method", sort=False)["confirmed"].min()
+    told = ", ".join(f"{method} {n_runs}" for method, n_runs in fewest.items())
+    return (
+        f"{words}, or of code with the same figures: of some methods so many runs, chosen evenly, were made "
+        f"again, and all agreed to six digits ({told})"
+    )
 
 
 def markdown(frame: Table) -> str:

@@ -1,0 +1,61 @@
+"""Whether runs that other code made would come out the same today: some of them are made again.
+
+The digest of a method's code changes with every line that a run can reach, most of which leave the
+figures as they are. A few runs that measure the same as before say so for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vaecp.study.experiments.execution import MEASURES, execute
+from vaecp.study.experiments.provenance import code
+from vaecp.study.experiments.results import Results
+from vaecp.study.experiments.runs import Run, Tensor
+
+SAME = 1e-6
+"""Relative difference of measures up to which rounding on another machine explains it."""
+
+
+def confirm(
+    runs: Sequence[Run], tensors: Iterable[Tensor], results: Results, most: int
+) -> dict[str, bool]:
+    """Make up to so many runs of every method and every other code again; say which came out the same.
+
+    Where all did, `results` takes the others of that code for runs of today's code.
+    """
+    pool = {tensor.fingerprint: tensor for tensor in tensors}
+    verdicts: dict[str, bool] = {}
+    with results.locked():
+        for (method, other), group in _by_code(runs, results).items():
+            chosen = [group[place] for place in _spread(len(group), most)]
+            made = [execute(run, pool[run.data]) for run in chosen]
+            same = all(map(same_figures, made, map(results.__getitem__, chosen)))
+            results.add(made)
+            if same:
+                results.take_as_todays(method, other, len(made))
+            verdicts[method] = same and verdicts.get(method, True)
+    return verdicts
+
+
+def same_figures(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two records have the same measures, but for rounding."""
+    one, other = ([record[name] for name in MEASURES] for record in (first, second))
+    return np.allclose(one, other, rtol=SAME, atol=0.0, equal_nan=True)
+
+
+def _by_code(runs: Iterable[Run], results: Results) -> dict[tuple[str, str], list[Run]]:
+    """Group the runs that other code has made, by method and code."""
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run in results and not results.has_made(run) and not results[run]["error"]:
+            found.setdefault((run.method, results[run]["code"]), []).append(run)
+    return {each: group for each, group in found.items() if each[1] not in ("", code(each[0]))}
+
+
+def _spread(size: int, most: int) -> list[int]:
+    """Return places that lie evenly from the first to the last."""
+    return sorted(set(np.linspace(0, size - 1, min(size, most)).astype(int).tolist()))

@@ -1,0 +1,63 @@
+"""Runs of other code that come out the same today."""
+
+import pytest
+
+from vaecp.study import experiments
+from vaecp.study.experiments import Protocol, Results, Tensor, confirming, fold_runs, runner
+from vaecp.study.experiments.confirming import confirm
+from vaecp.study.experiments.tables import code_in_words
+
+PROTOCOL = Protocol(repeats=1, folds=5)
+
+
+@pytest.fixture
+def made(shifted, case_of, tensor, tmp_path, monkeypatch):
+    """Five runs, made by code that is not today's any more; and what makes the code another one."""
+
+    def change(name):
+        for module in (runner, confirming, experiments.results, experiments.execution):
+            monkeypatch.setattr(module, "code", lambda method: f"{name} {method}")
+        for module in (experiments.results, experiments.execution):
+            monkeypatch.setattr(module, "commit", lambda: name)
+        found = {"Shifted": f"{name} Shifted"}
+        monkeypatch.setattr(experiments.results, "codes", lambda: found)
+
+    runs = fold_runs(case_of(tensor, ranks=[2]), PROTOCOL, always=True)
+    change("first")
+    runner.carry_out(runs, [Tensor(tensor)], Results(tmp_path))
+    change("second")
+    shifted.fits.clear()
+    return runs, [Tensor(tensor)], tmp_path, change
+
+
+def test_a_few_runs_that_come_out_the_same_stand_for_all(made, shifted):
+    runs, tensors, folder, change = made
+    assert confirm(runs, tensors, Results(folder), 2) == {"Shifted": True}
+    assert len(shifted.fits) == 2
+    runner.carry_out(runs, tensors, Results(folder))
+    assert len(shifted.fits) == 2
+    results = Results(folder)
+    assert len(results.of_one_version()) == len(runs)
+    frame = experiments.results.frame_of(results.of_one_version())
+    assert "commit second" in code_in_words(frame)
+    assert "(Shifted 2)" in code_in_words(frame)
+    change("third")  # runs that stood for others are confirmed as these were
+    assert confirm(runs, tensors, Results(folder), 1) == {"Shifted": True}
+    assert len(Results(folder).of_one_version()) == len(runs)
+
+
+def test_runs_that_come_out_otherwise_are_all_made_again(made, shifted, monkeypatch):
+    runs, tensors, folder, _ = made
+    monkeypatch.setattr(shifted, "_fit", lambda self, *given: _moved(self, *given))
+    assert confirm(runs, tensors, Results(folder), 2) == {"Shifted": False}
+    assert len(Results(folder).of_one_version()) == 2
+    assert not all(Results(folder).has_made(run) for run in runs)
+    runner.carry_out(runs, tensors, Results(folder))
+    assert all(Results(folder).has_made(run) for run in runs)
+
+
+def _moved(model, observations, random):
+    from vaecp.models.fitted import Diagnostics, FitResult
+
+    level = type(model).fitted_type
+    return FitResult(level(0.1), Diagnostics(found={"rank": 2}))
