@@ -8,7 +8,13 @@ import pytest
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.holdouts import Fold, folds_for
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
-from vaecp.models.vaecp.portfolio import EFFORTS, average_gain, choose_members, effort_of
+from vaecp.models.vaecp.portfolio import (
+    EFFORTS,
+    Search,
+    average_gain,
+    choose_members,
+    effort_of,
+)
 from vaecp.models.vaecp.sweeps.descent import Kind
 from vaecp.models.vaecp.workshop import Candidate, HeldOut, Workshop
 
@@ -260,3 +266,44 @@ def test_seconds_end_the_search():
 def test_an_effort_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=r"effort is .*: use 'quick', .* or a number of seconds"):
         effort_of(wrong)
+
+
+class Told:
+    """A workshop that trains nothing: it is told the loss of every kind."""
+
+    observations = Observations.from_array(np.random.default_rng(0).normal(size=(30, 30, 30)))
+    likelihood, chains, keeps_starts, spent = GAUSSIAN, (None,) * 3, False, 0.0
+
+    def __init__(self, losses):
+        self.losses, self.tried = losses, []
+        folds = folds_for(self.observations, (False,) * 3, np.random.default_rng(0))
+        self.held_out = HeldOut.of(folds)
+
+    def first(self, kind, seed):
+        self.tried.append(kind)
+        return Candidate(kind, seed, (), np.empty(0), np.empty(0), self.losses(kind))
+
+    def cost(self, kind):
+        return 1e9  # one seed has room
+
+
+def test_of_kinds_that_are_equally_good_the_narrowest_leads():
+    losses = {8: 0.0, 16: -0.5, 32: -0.504, 64: -0.509}
+    search = Search(Told(lambda kind: losses[kind.rank]), EFFORTS["normal"])
+    for rank in losses:
+        search.tried(Kind(rank))
+    assert search.best.kind.rank == 16
+
+
+def test_what_was_useless_beside_one_kind_is_not_tried_beside_the_next():
+    """Half of the noise's share gains, a flat mode never does, and more sharing keeps gaining a little."""
+
+    def loss(kind):
+        return (3.0 if kind.flat else 0.0) - {0.5: 0.1}.get(kind.eager, 0.0) + kind.rank / 1e3
+
+    told = Told(loss)
+    search = Search(told, EFFORTS["normal"])
+    search.tried(Kind(16))
+    search.move_around(16)
+    assert search.best.kind.eager == 0.5
+    assert [kind.eager for kind in told.tried if kind.flat] == [0.2, 0.2, 0.2]

@@ -108,6 +108,18 @@ def plan(observations: Observations, settings: Settings, random: np.random.Gener
     return Plan(observations, folds, cut, ordered, chains, seed)
 
 
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Members that were trained, and how; the last `n_optional` join only where that helps."""
+
+    trained: list[Trained]
+    history: dict[str, np.ndarray]
+    likelihood: Likelihood  # as the first member has learned it
+    chosen: list[Candidate]
+    average_gain: float  # of the squared error, as a logarithm, by averaging members
+    n_optional: int = 0
+
+
 def fit(
     observations: Observations,
     settings: Settings,
@@ -115,60 +127,62 @@ def fit(
     on_progress: OnProgress | None = None,
 ) -> FitResult:
     """Train members of several kinds, and let held-out entries judge them."""
-    wants_network = settings.recipe.network
-    if wants_network and not _suits_network(observations):
+    if settings.recipe.network and not _suits_network(observations):
         raise ObservationError(
             "recipe trains members with a network, which use neither limits such as <0.5 nor weights "
             "of entries, as of absent ones: leave the recipe out, or the limits."
         )
     planned = plan(observations, settings, random)
-    trained, histories, likelihood = [], [], settings.likelihood
-    chosen: list[Candidate] = []
-    if settings.recipe.sweeps:
-        workshop, chosen = _by_search(planned, settings, on_progress)
-        likelihood = workshop.likelihood  # as the first member has learned it
-        for candidate in chosen:
-            trained.append(_by_sweeps(workshop, candidate))
-            histories.append(candidate.descents[0].history if candidate.descents else ())
-        if wants_network is None:
-            wants_network = _leaves_room(planned, settings, workshop, chosen) and (
-                settings.effort is EFFORTS["thorough"]
-                or _adds(planned, replace(settings, likelihood=likelihood), trained, on_progress)
-            )
-    history, n_optional = _history_of_sweeps(histories), 0
-    if wants_network:
-        from vaecp.models.vaecp.gradients.fits import network_members
-
-        found = network_members(planned, replace(settings, likelihood=likelihood), on_progress)
-        n_optional = len(found.trained) if settings.recipe.network is None else 0
-        trained += found.trained
-        history = history or found.history
+    training = train(planned, settings, on_progress)
     fitted = judged(
         observations,
         planned.folds,
-        trained,
+        training.trained,
         planned.ordered_modes,
         tuple(mode for mode, chain in enumerate(planned.chains) if chain is not None),
-        likelihood,
+        training.likelihood,
         neighbours=settings.neighbours,
         calibrate=settings.recipe.calibrate,
         random=random,
         cut=planned.cut,
-        n_optional=n_optional,
+        n_optional=training.n_optional,
     )
     unit = "sweep" if settings.recipe.sweeps else "epoch"
-    found = _what_was_chosen(fitted, observations, chosen)
-    return FitResult(fitted, Diagnostics(history, unit, found=found))
+    found = _what_was_chosen(fitted, observations, training.chosen)
+    return FitResult(fitted, Diagnostics(training.history, unit, found=found))
 
 
-def _by_search(
-    planned: Plan, settings: Settings, on_progress: OnProgress | None
-) -> tuple[Workshop, list[Candidate]]:
+def train(planned: Plan, settings: Settings, on_progress: OnProgress | None) -> Training:
+    """Train members by sweeps, and with a network where these leave room for it."""
+    found = Training([], {}, settings.likelihood, [], 0.0)
+    if settings.recipe.sweeps:
+        found = _by_search(planned, settings, on_progress)
+    settings = replace(settings, likelihood=found.likelihood)
+    wanted = settings.recipe.network
+    if not (_network_helps(planned, settings, found, on_progress) if wanted is None else wanted):
+        return found
+    from vaecp.models.vaecp.gradients.fits import network_members
+
+    networks = network_members(planned, settings, on_progress)
+    return replace(
+        found,
+        trained=[*found.trained, *networks.trained],
+        history=found.history or networks.history,
+        n_optional=len(networks.trained) if wanted is None else 0,
+    )
+
+
+def _by_search(planned: Plan, settings: Settings, on_progress: OnProgress | None) -> Training:
     """Train members by sweeps, as many and of such kinds as held-out entries choose."""
     given = planned.observations, planned.all_folds, planned.chains
     workshop = Workshop(*given, settings.likelihood, planned.seed)
     workshop.on_sweeps = on_progress or workshop.on_sweeps
-    return workshop, choose_members(workshop, settings.effort, settings.rank, settings.n_members)
+    chosen = choose_members(workshop, settings.effort, settings.rank, settings.n_members)
+    likelihood = workshop.likelihood
+    gain = average_gain(chosen, workshop.held_out, likelihood) if planned.folds else 0.0
+    histories = [c.descents[0].history if c.descents else () for c in chosen]
+    trained = [_by_sweeps(workshop, candidate) for candidate in chosen]
+    return Training(trained, _history_of_sweeps(histories), likelihood, chosen, gain)
 
 
 def _what_was_chosen(
@@ -198,8 +212,8 @@ def _suits_network(observations: Observations) -> bool:
     return observations.limits is None and observations.weights is None
 
 
-def _leaves_room(
-    planned: Plan, settings: Settings, workshop: Workshop, chosen: Sequence[Candidate]
+def _network_helps(
+    planned: Plan, settings: Settings, found: Training, on_progress: OnProgress | None
 ) -> bool:
     """Whether members with a network may add something: others gain by being averaged."""
     n_entries = len(planned.observations)
@@ -212,24 +226,21 @@ def _leaves_room(
         return False
     if settings.effort is EFFORTS["thorough"]:
         return True
-    many = n_entries >= LEAST_FOR_NETWORK
-    return many and average_gain(chosen, workshop.held_out, settings.likelihood) > ROOM
+    if n_entries < LEAST_FOR_NETWORK or found.average_gain <= ROOM:
+        return False
+    return _glimpse_gains(planned, settings, found.trained, on_progress)
 
 
-def _adds(
-    planned: Plan,
-    settings: Settings,
-    trained: Sequence[Trained],
-    on_progress: OnProgress | None,
+def _glimpse_gains(
+    planned: Plan, settings: Settings, trained: Sequence[Trained], on_progress: OnProgress | None
 ) -> bool:
     """Whether members with a network, trained briefly on one fold, gain beside the others there."""
     from vaecp.models.vaecp.gradients.fits import glimpsed_members
 
     glimpsed = glimpsed_members(planned, settings, on_progress)
     first = [replace(each, by_fold=each.by_fold[:1]) for each in trained]
-    whole = Support.of(
-        planned.observations.indices, planned.observations.shape, planned.ordered_modes
-    )
+    observations = planned.observations
+    whole = Support.of(observations.indices, observations.shape, planned.ordered_modes)
     judgement = Judgement.of(planned.folds[:1], [*first, *glimpsed], whole, settings.likelihood)
     return judgement.gain_of_last(len(glimpsed)) >= 2 * WORTH
 

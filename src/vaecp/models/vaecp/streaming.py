@@ -57,13 +57,12 @@ def fit_stored(
     chosen = kind.of(sample.values)
     scaling = chosen.scaling(sample.values)
     scaled = sample.with_values(scaling.apply(sample.values, sample.indices))
-    settings = replace(settings, likelihood=chosen)
     judges = _judges(len(sample), random)
     fold = _fold(scaled, judges)
     found = stored_members(
         Stored(entries, scaling, positions[judges]),
         fold.held_out,
-        settings,
+        replace(settings, likelihood=chosen),
         int(random.integers(2**31)),
         on_progress,
     )
@@ -85,8 +84,8 @@ def fit_stored(
         "likelihood": kind.name,
         "likelihood_reason": why,
     }
-    diagnostics = Diagnostics(found.history, "piece", found=told)
-    return LearnedFromDisk(sample, scaling, FitResult(fitted, diagnostics))
+    result = FitResult(fitted, Diagnostics(found.history, "piece", found=told))
+    return LearnedFromDisk(sample, scaling, result)
 
 
 def _judges(n_sample: int, random: np.random.Generator) -> np.ndarray:

@@ -58,17 +58,11 @@ def evaluate(
     command : what the page names as the way to make it again.
     pages : where page and figure go, if not into `folder`.
     """
-    names = [find(name).name for name in methods] or list(METHODS)
     asked = list(tasks(only, gaps or (USUAL if ablation else ()), n_splits))
     if ablation:
         runs = [run for task in asked for run in _without_parts(task, seed)]
     else:
-        runs = [
-            _run(task, name, EVALUATION, given, seed)
-            for task in asked
-            for name in names
-            for given in settings(name, task.dataset, most_settings)
-        ]
+        runs = [run for task in asked for run in _of_all(task, methods, most_settings, seed)]
     results, tensors = Results(folder), [task.tensor for task in asked]
     if confirm:
         confirmed(runs, tensors, results, confirm)
@@ -100,6 +94,15 @@ def publish(folder: Path, results: Results, command: str, pages: Path | None = N
     if figure is not None:
         written.append(write_figure(home / "reliability.png", figure, dpi=110))
     return [*written, results.path]
+
+
+def _of_all(task: Task, methods: Sequence[str], most_settings: int | None, seed: int) -> list[Run]:
+    names = [find(name).name for name in methods] or list(METHODS)
+    return [
+        _run(task, name, EVALUATION, given, seed)
+        for name in names
+        for given in settings(name, task.dataset, most_settings)
+    ]
 
 
 def _without_parts(task: Task, seed: int) -> list[Run]:

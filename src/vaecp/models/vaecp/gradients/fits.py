@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -68,7 +68,7 @@ def network_members(
     plan: Plan, settings: Settings, on_progress: OnProgress | None
 ) -> NetworkMembers:
     """Train on what every fold leaves, and on all entries."""
-    job = _job(plan, settings, on_progress)
+    job = _Job.of(settings, len(plan.observations), choose_epochs, plan.seed, on_progress)
     if not plan.folds:
         alone = _train(plan.observations, None, job, "network")
         return NetworkMembers.of((), alone.final, alone.history)
@@ -84,10 +84,10 @@ def glimpsed_members(
     plan: Plan, settings: Settings, on_progress: OnProgress | None
 ) -> list[Trained]:
     """Train on the first fold alone, half as long: enough to see whether a network adds anything."""
-    job = _job(plan, settings, on_progress)
-    job = replace(job, n_epochs=max(1, job.n_epochs // 2))
+    job = _Job.of(settings, len(plan.observations), choose_epochs, plan.seed, on_progress)
+    job = replace(job, n_epochs=max(1, job.n_epochs // 2), finish=0.0)
     fold = plan.folds[0]
-    found = _train(fold.train, fold.held_out, job, "glimpse", finish=0.0)
+    found = _train(fold.train, fold.held_out, job, "glimpse")
     return NetworkMembers.of([found.judged], found.judged, found.history).trained
 
 
@@ -99,12 +99,8 @@ def stored_members(
     on_progress: OnProgress | None,
 ) -> NetworkMembers:
     """Train on entries that are read from disk: piece by piece, each as if it were an epoch."""
-    n_entries = len(stored.entries)
-    batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
-    n_passes = settings.max_epochs or choose_passes(n_entries, batch_size)
-    n_pieces = n_passes * stored.n_pieces
-    placement = Placement.on(settings.devices)
-    job = _Job(settings, n_entries, batch_size, n_pieces, seed, placement, on_progress, "pieces")
+    job = _Job.of(settings, len(stored.entries), choose_passes, seed, on_progress, "pieces")
+    job = replace(job, n_epochs=job.n_epochs * stored.n_pieces)
     found = _train(stored, held_out, job, "network")
     return NetworkMembers.of([found.judged], found.final, found.history)
 
@@ -117,24 +113,47 @@ class _Job:
     n_entries: int
     batch_size: int
     n_epochs: int
+    finish: float  # see Recipe
     seed: int
     placement: Placement
     on_progress: OnProgress | None
     unit: str = "epochs"
 
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        n_entries: int,
+        choose: Callable[[int, int], int],
+        seed: int,
+        on_progress: OnProgress | None,
+        unit: str = "epochs",
+    ) -> _Job:
+        """Take batch size and length of training from the settings, or choose them."""
+        batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
+        return cls(
+            settings,
+            n_entries,
+            batch_size,
+            settings.max_epochs or choose(n_entries, batch_size),
+            settings.recipe.finish,
+            seed,
+            Placement.on(settings.devices),
+            on_progress,
+            unit,
+        )
 
-def _job(plan: Plan, settings: Settings, on_progress: OnProgress | None) -> _Job:
-    n_entries = len(plan.observations)
-    batch_size = settings.recipe.batch_size or choose_batch_size(n_entries)
-    return _Job(
-        settings,
-        n_entries,
-        batch_size,
-        settings.max_epochs or choose_epochs(n_entries, batch_size),
-        plan.seed,
-        Placement.on(settings.devices),
-        on_progress,
-    )
+    def schedule(self, finish: float) -> Schedule:
+        recipe = self.settings.recipe
+        return Schedule(
+            self.n_epochs,
+            recipe.learning_rate,
+            decay=recipe.decay,
+            kl_warmup=recipe.kl_warmup,
+            scale_from=recipe.scale_from,
+            finish=finish,
+            kl_weight=recipe.kl_weight,
+        )
 
 
 def _shared(likelihood: Likelihood) -> Likelihood:
@@ -155,19 +174,9 @@ def _train(
     held_out: Observations | None,
     job: _Job,
     name: str,
-    finish: float | None = None,
 ) -> TrainedMembers:
     settings, recipe = job.settings, job.settings.recipe
-    finish = recipe.finish if finish is None else finish
-    schedule = Schedule(
-        job.n_epochs,
-        recipe.learning_rate,
-        decay=recipe.decay,
-        kl_warmup=recipe.kl_warmup,
-        scale_from=recipe.scale_from,
-        finish=0.0 if held_out is None else finish,
-        kl_weight=recipe.kl_weight,
-    )
+    schedule = job.schedule(finish=0.0 if held_out is None else job.finish)
     architecture = Architecture(
         settings.rank or RANK,
         settings.hidden or HIDDEN,
