@@ -46,12 +46,14 @@ def members(folds) -> list[Trained]:
             member_of(workshop.solver(number, candidate.kind), descent)
             for number, descent in enumerate(candidate.descents)
         )
-        found.append(Trained(by_fold, member_of(*workshop.finished(candidate))))
+        finished = member_of(*workshop.finished(candidate))
+        found.append(Trained(by_fold, lambda member=finished: member))
     return found
 
 
 def changed(trained: Trained, change) -> Trained:
-    return Trained(tuple(change(member) for member in trained.by_fold), change(trained.final))
+    by_fold = tuple(change(member) for member in trained.by_fold)
+    return Trained(by_fold, lambda: change(trained.finish()))
 
 
 def judge(folds, trained, *, calibrate=True):
@@ -106,7 +108,7 @@ def test_without_calibration_members_are_believed(folds, members):
     fitted = judge(folds, members[:1], calibrate=False)
     np.testing.assert_array_equal(fitted.unseen_scale, 1.0)
     found = fitted.predict(CELLS)
-    np.testing.assert_allclose(found.noise_std**2, members[0].final.noise, rtol=0.03)
+    np.testing.assert_allclose(found.noise_std**2, members[0].finish().noise, rtol=0.03)
 
 
 def test_without_folds_all_members_count_alike(members):
@@ -241,3 +243,14 @@ def test_intervals_hold_as_often_as_they_say(make, pattern):
         test = whole.take(hidden)
         found.append(coverage(model.predict_at(test.indices), test.values, 0.9))
     assert 0.85 < np.mean(found) < 0.95
+
+
+def test_only_members_that_are_kept_learn_from_all_entries(folds, members):
+    """One that is far off has no weight."""
+
+    def useless() -> Member:
+        raise AssertionError("it is not kept")
+
+    far = changed(members[0], lambda member: replace(member, level=member.level + 50))
+    fitted = judge(folds, [members[0], replace(far, finish=useless)])
+    assert len(fitted.ensemble) == 1
