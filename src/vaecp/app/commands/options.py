@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.groups import FORMATS, TABLES, VALUES
+from vaecp.app.commands.help_texts import FORMATS, TABLES, VALUES
 from vaecp.errors import FormatError, ObservationError
 from vaecp.runtime.interrupts import on_interrupt
 from vaecp.runtime.threads import n_cores
