@@ -36,7 +36,7 @@ from vaecp.app.commands.options import (
     Seed,
     Source,
     Values,
-    check_coverage,
+    check_coverage_option,
     likelihood_of,
     refuse_overwriting,
 )
@@ -182,7 +182,7 @@ def complete(
     check: report.Check = True,
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
-    check_coverage(coverage)
+    check_coverage_option(coverage)
     _check_targets(source, output, save, page)
     model = devices.given_to(_model(method, rank, seed, values, reading))
     code = reading.code(source, text)

@@ -71,8 +71,8 @@ def likelihood_of(values: str) -> str:
         raise typer.BadParameter(str(error).replace("likelihood is", "--values is")) from None
 
 
-def check_coverage(coverage: float) -> None:
-    """Refuse a probability that is none."""
+def check_coverage_option(coverage: float) -> None:
+    """Refuse, as a mistake in an option, a coverage that is no probability."""
     from vaecp.data import checks
 
     try:

@@ -14,7 +14,7 @@ from vaecp.app.commands.options import (
     ModelFile,
     Printing,
     TableOutput,
-    check_coverage,
+    check_coverage_option,
     refuse_overwriting,
 )
 from vaecp.app.commands.printing import as_json, print_notes, print_summary, text_of, working
@@ -55,7 +55,7 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the entries that QUERIES lists: its rows, with mean, std, low and high."""
-    check_coverage(coverage)
+    check_coverage_option(coverage)
     entries = _Given(given, text.options() | ({"missing": missing} if missing else {}))
     if batch:
         _in_batches(model, queries, output, entries, coverage, printing)
