@@ -7,10 +7,12 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Sequence
-from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("vaecp", "jax", "numba", "numpy", "torch", "smurff", "tensorly")
+from vaecp.runtime.threads import n_cores
+from vaecp.runtime.versions import versions
+
+PACKAGES = ("jax", "numba", "numpy", "torch", "smurff", "tensorly")
 LOAD_AT_START = round(os.getloadavg()[0], 2)
 """Of the last minute: above a half, others were at work, and figures say little."""
 
@@ -24,15 +26,8 @@ def parser(description: str) -> argparse.ArgumentParser:
     return found
 
 
-def n_cores() -> int:
-    """Count those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def machine() -> dict:
-    """Name what the figures were taken on; None stands for a package that is not there."""
+    """Name what the figures were taken on; a package that is not there is left out."""
     import jax
 
     return {
@@ -40,8 +35,7 @@ def machine() -> dict:
         "load_at_start": LOAD_AT_START,
         "cpu": _cpu_model(),
         "device": jax.devices()[0].device_kind,
-        "python": platform.python_version(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": versions(*PACKAGES),
     }
 
 
@@ -67,13 +61,6 @@ def _cell(value) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _cpu_model() -> str:

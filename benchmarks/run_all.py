@@ -17,7 +17,7 @@ from pathlib import Path
 from reporting import LOAD_AT_START, finish, parser, table
 
 HERE = Path(__file__).parent
-OUTPUT = HERE.parent / "docs" / "results" / "speed-cpu.json"
+OUTPUT = HERE.parent / "evidence" / "speed" / "cpu.json"
 TARGETS = (
     ("an epoch at K=100, R=20, each at its best batch: times PyTorch", "epoch", 6.0),
     ("the same at batches of 30", "epoch_at_30", 4.0),

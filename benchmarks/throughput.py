@@ -18,7 +18,9 @@ import itertools
 from collections.abc import Callable
 
 import epochs
-from reporting import finish, n_cores, parser, table
+from reporting import finish, parser, table
+
+from vaecp.runtime.threads import n_cores
 
 AMINO, AMINO_ENTRIES = (5, 51, 201), 41_004
 MANY_ENTRIES = 2**24

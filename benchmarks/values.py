@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,6 +26,8 @@ import vaecp
 from vaecp.data.families import Counts
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import LatentPrediction, Prediction
+from vaecp.runtime.versions import versions
+from vaecp.study.experiments.provenance import commit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 from drawn_values import NAMES, drawn_values, hidden_part
@@ -119,17 +120,6 @@ def command() -> str:
     return " ".join(["python", "benchmarks/values.py", *sys.argv[1:]])
 
 
-def versions() -> dict[str, str]:
-    """Return what the figures depend on; the state of the code is that of git, where there is one."""
-    here = Path(__file__).parents[1]
-    asked = ["git", "-C", str(here), "describe", "--always", "--dirty"]
-    try:
-        code = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        code = "unknown"
-    return {"vaecp": vaecp.__version__, "code": code, "numpy": np.__version__}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default=f"{','.join(FOLDS)},{DRAWN}", help="with commas")
@@ -151,7 +141,8 @@ def main() -> None:
         print(table.groupby("likelihood", sort=False).mean().round(3).to_string(), flush=True)
         if given.out is not None:
             given.out.mkdir(parents=True, exist_ok=True)
-            how = {"effort": given.effort, "command": command(), "versions": versions()}
+            made_by = versions("numpy") | {"code": commit()}
+            how = {"effort": given.effort, "command": command(), "versions": made_by}
             lines = "".join(json.dumps({**row, **how}) + "\n" for row in rows)
             (given.out / f"{name}.jsonl").write_text(lines)
 

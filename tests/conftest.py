@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.register_assert_rewrite("method_contract")
+pytest.register_assert_rewrite("command_line", "method_contract")
 
 CACHE = Path(__file__).resolve().parent.parent / ".jax-cache"
 os.environ.setdefault("VAECP_COMPILATION_CACHE", str(CACHE))

@@ -46,9 +46,12 @@ def with_days(*days: str) -> list[tuple[str, str, str]]:
 
 def readable() -> dict[str, str | bytes]:
     """Return files that are read without an option."""
+    return written_otherwise() | with_other_values() | with_other_days() | with_more_around()
+
+
+def written_otherwise() -> dict[str, str | bytes]:
+    """Return files with other signs, other encodings or other ends of lines."""
     plain, european = text(), with_values("1.234,5", "", "2,5", "93,25")
-    counted = [(str(row), *cells) for row, cells in enumerate(ROWS)]
-    named = [(f'"{row + 1}"', *cells) for row, cells in enumerate(ROWS)]
     decomposed = unicodedata.normalize("NFD", "Zürich")
     return {
         "plain": plain,
@@ -64,13 +67,15 @@ def readable() -> dict[str, str | bytes]:
         "utf-8-with-mark": plain.encode("utf-8-sig"),
         "windows-lines": text(end="\r\n"),
         "blank-lines": plain.replace("Bonn,2024-01-31", "\nBonn,2024-01-31") + "\n\n",
-        "no-header": text(names=None),
-        "comments": "# made by hand\n# in 2024\n" + plain,
-        "names-in-a-comment": "# " + plain,
-        "preamble": "Instrument: X-1\nOperator, Date: Ann, 2024\n\n" + plain,
-        "padded-preamble": "Prices of 2024,,\nAll of them,,\n" + plain,
         "padded-labels": plain.replace("Zürich,2024-02-01", "  Zürich ,2024-02-01"),
         "decomposed-accents": plain.replace("Zürich,2024-02-01", f"{decomposed},2024-02-01"),
+        "trailing-separators": text([(*row, "") for row in ROWS]),
+    }
+
+
+def with_other_values() -> dict[str, str | bytes]:
+    """Return files whose values have units, words, signs or limits."""
+    return {
         "percent": text(with_values("1234.5 %", "", "2.5 %", "93.25 %")),
         "yes-and-no": text(with_values("yes", "", "No", "YES")),
         "ja-und-nein": text(with_values("ja", "", "nein", "ja"), separator=";"),
@@ -78,21 +83,6 @@ def readable() -> dict[str, str | bytes]:
         "currency": text(with_values("EUR 1234.50", "", "EUR 2.50", "EUR 93.25")),
         "unit-column": text([(*row, "mg/L") for row in ROWS], (*NAMES, "unit")),
         "not-available": text(with_values("1234.5", "#N/A", "2.5", "93.25")),
-        "remarks-below": plain + "\nSource: city hall, 2024\nPrices may change\n",
-        "counted-rows": text(
-            [(str(row + 1), *cells) for row, cells in enumerate(ROWS)], ("No", *NAMES)
-        ),
-        "index-column": text(counted, ("", *NAMES)),
-        "row-names": text(named),
-        "trailing-separators": text([(*row, "") for row in ROWS]),
-        "repeated-header": text([*ROWS[:2], NAMES, *ROWS[2:]]),
-        "dotted-dates": text(with_days("31.01.2024", "1.2.2024")),
-        "slashed-dates": text(with_days("31/01/2024", "01/02/2024")),
-        "american-dates": text(with_days("1/31/2024", "2/1/2024")),
-        "named-months": text(with_days("31 Jan 2024", "01 Feb 2024")),
-        "times": text(with_days("2024-01-31 00:00", "2024-02-01T00:00:00")),
-        "time-zone": text(with_days("2024-01-31T02:00+02:00", "2024-02-01T02:00+02:00")),
-        "units-row": text([("", "", "EUR"), *ROWS]),
         "limits": text(with_values("1234.5", "<0.5", "2.5", "93.25")),
         "limit-columns": text(
             [(*row, *end) for row, end in zip(ROWS, LIMITS, strict=True)],
@@ -101,6 +91,40 @@ def readable() -> dict[str, str | bytes]:
         "unicode-minus": text(with_values("1234.5", "", "2.5", "93.25")).replace(
             "93.25", "\N{MINUS SIGN}93.25"
         ),
+    }
+
+
+def with_other_days() -> dict[str, str | bytes]:
+    """Return files whose days are written as other people write them."""
+    return {
+        "dotted-dates": text(with_days("31.01.2024", "1.2.2024")),
+        "slashed-dates": text(with_days("31/01/2024", "01/02/2024")),
+        "american-dates": text(with_days("1/31/2024", "2/1/2024")),
+        "named-months": text(with_days("31 Jan 2024", "01 Feb 2024")),
+        "times": text(with_days("2024-01-31 00:00", "2024-02-01T00:00:00")),
+        "time-zone": text(with_days("2024-01-31T02:00+02:00", "2024-02-01T02:00+02:00")),
+    }
+
+
+def with_more_around() -> dict[str, str | bytes]:
+    """Return files with lines or columns around the table that are no part of it."""
+    plain = text()
+    counted = [(str(row), *cells) for row, cells in enumerate(ROWS)]
+    named = [(f'"{row + 1}"', *cells) for row, cells in enumerate(ROWS)]
+    return {
+        "no-header": text(names=None),
+        "comments": "# made by hand\n# in 2024\n" + plain,
+        "names-in-a-comment": "# " + plain,
+        "preamble": "Instrument: X-1\nOperator, Date: Ann, 2024\n\n" + plain,
+        "padded-preamble": "Prices of 2024,,\nAll of them,,\n" + plain,
+        "remarks-below": plain + "\nSource: city hall, 2024\nPrices may change\n",
+        "counted-rows": text(
+            [(str(row + 1), *cells) for row, cells in enumerate(ROWS)], ("No", *NAMES)
+        ),
+        "index-column": text(counted, ("", *NAMES)),
+        "row-names": text(named),
+        "repeated-header": text([*ROWS[:2], NAMES, *ROWS[2:]]),
+        "units-row": text([("", "", "EUR"), *ROWS]),
     }
 
 

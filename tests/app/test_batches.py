@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import tracemalloc
 
+import command_line
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from vaecp import VAECP, Recipe, save
-from vaecp.app import cli
 from vaecp.data import observations as home
 from vaecp.formats import partitions
 from vaecp.outcomes import cells_in_turn
-
-runner = CliRunner()
 
 
 def table() -> pd.DataFrame:
@@ -24,7 +21,7 @@ def table() -> pd.DataFrame:
 
 
 def run(*words):
-    outcome = runner.invoke(cli.app, [*map(str, words), "--quiet"])
+    outcome = command_line.run(*words, "--quiet")
     assert outcome.exit_code == 0, outcome.stderr
 
 
@@ -73,7 +70,7 @@ def test_what_cannot_be_is_refused_in_one_line(model, tmp_path):
     table()[["row", "column"]].to_parquet(tmp_path / "asked.parquet", index=False)
     for target, said in ((tmp_path / "out.csv", "is no folder"), (tmp_path, "is the input")):
         words = ["predict", model, tmp_path / "asked.parquet", "--batch", "-o", target]
-        outcome = runner.invoke(cli.app, list(map(str, words)))
+        outcome = command_line.run(*words)
         assert outcome.exit_code == 2
         assert said in outcome.stderr
 
@@ -89,5 +86,5 @@ def test_a_tensor_too_large_to_hold_is_completed_piece_by_piece(tmp_path, monkey
         pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("whole", "in-turn")
     )
     pd.testing.assert_frame_equal(in_turn, whole)
-    outcome = runner.invoke(cli.app, [*map(str, words), "-o", str(tmp_path / "out.csv")])
+    outcome = command_line.run(*words, "-o", tmp_path / "out.csv")
     assert outcome.exit_code == 2

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
 import vaecp
 from vaecp.app import cli
@@ -20,7 +20,6 @@ from vaecp.models import registry
 from vaecp.outcomes.holdout import check_on_held_out
 from vaecp.runtime.progress import progress_bar, watched
 
-runner = CliRunner()
 COMMANDS = (
     "complete",
     "predict",
@@ -33,10 +32,6 @@ COMMANDS = (
     "datasets fetch",
     "datasets write",
 )
-
-
-def run(*arguments, **settings):
-    return runner.invoke(cli.app, [str(argument) for argument in arguments], **settings)
 
 
 @pytest.fixture
@@ -265,7 +260,7 @@ def offered(words, monkeypatch):
     monkeypatch.setenv("_VAECP_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", " ".join(["vaecp", *words]))
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
-    return runner.invoke(cli.app, [], prog_name="vaecp").stdout.split()
+    return run(prog_name="vaecp").stdout.split()
 
 
 def test_commands_methods_datasets_and_columns_complete(table, monkeypatch):

@@ -7,15 +7,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
-from vaecp.app import cli
 from vaecp.app.commands.suggestions import VALUES, values
 from vaecp.models.vaecp.likelihoods import find, kinds
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

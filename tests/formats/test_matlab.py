@@ -1,8 +1,13 @@
 """What chemometricians keep in .mat files: dataset objects, structs, vectors beside arrays."""
 
+import os
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matlab_files import cell, write_v5, write_v73
+from scipy.io import savemat
 
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
@@ -10,6 +15,7 @@ from vaecp.formats import read, write
 from vaecp.formats.matlab_variables import size_when_read
 
 pytest.importorskip("h5py", reason="version 7.3 is HDF5")
+DATA = Path(os.environ.get("VAECP_DATA", "/nonexistent"))
 EMPTY = np.empty((0, 0))
 EMISSION, EXCITATION = np.arange(250.0, 271.0, 5.0), np.array([[230.0, 235.0, 240.0, 245.5]])
 NAMES = np.array(["blank", "tea", "wine"])
@@ -229,3 +235,37 @@ def test_the_written_file_is_one_that_observations_came_from(tmp_path):
     )
     write(original, tmp_path / "x.mat")
     assert read(tmp_path / "x.mat").labels[1].tolist() == [1, 2, 3]
+
+
+def test_a_matlab_matrix_is_folded_by_dimx_in_fortran_order(tmp_path):
+    tensor = np.arange(24.0).reshape(2, 3, 4)
+    unfolded = tensor.reshape(2, 12, order="F")
+    savemat(tmp_path / "x.mat", {"X": unfolded, "DimX": np.array([[2, 3, 4]])})
+    np.testing.assert_array_equal(read(tmp_path / "x.mat").to_array(), tensor)
+
+
+def test_matlab_cells_and_structs_are_refused(tmp_path):
+    cell = np.empty((2, 2), dtype=object)
+    cell[:] = "a"
+    savemat(tmp_path / "x.mat", {"X": np.ones((2, 2)), "C": cell, "S": {"field": 1.0}})
+    assert read(tmp_path / "x.mat").shape == (2, 2)
+    for name, kind in (("C", "a cell"), ("S", "a struct")):
+        with pytest.raises(FormatError, match=f"variable '{name}' is {kind}, not a full array"):
+            read(tmp_path / "x.mat", variable=name)
+
+
+def test_a_damaged_matlab_file_of_version_7_3_is_refused(tmp_path):
+    path = tmp_path / "x.mat"
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(FormatError, match=r"truncated or is not a MATLAB v7\.3 file"):
+        read(path)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="VAECP_DATA names no folder with the real tensors")
+def test_published_matlab_tensors_have_their_published_sizes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(DATA / "amino" / "claus.mat", variable="X").shape == (5, 201, 61)
+        assert read(DATA / "fia" / "fia.mat", variable="X").shape == (12, 100, 89)
+        assert read(DATA / "amino" / "claus.mat").shape == (5, 201, 61)
+        assert read(DATA / "fia" / "fia.mat").shape == (12, 100, 89)

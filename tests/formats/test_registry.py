@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
-from vaecp.app import cli
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats import read, registry, write
@@ -40,10 +39,6 @@ class Nested(Format):
 def nested(monkeypatch):
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
     registry.register(Kind((".nested",), Nested()))
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
 def test_a_registered_format_gives_back_what_it_was_given(nested, tmp_path):

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run
 from installed_package import help_with
 from method_contract import MethodContract, Table, small_model
-from typer.testing import CliRunner
 
 import vaecp
-from vaecp.app import cli
 from vaecp.data.prediction import Prediction
 from vaecp.errors import ObservationError
 from vaecp.models import registry
@@ -88,10 +87,6 @@ class TestRowEffects(MethodContract):
     @pytest.fixture
     def model(self, method):
         return small_model(method)
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
 def test_a_file_is_filled_reported_saved_and_read_again(method, file, tmp_path):

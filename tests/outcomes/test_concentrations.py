@@ -12,7 +12,7 @@ from vaecp.data.observations import Observations
 from vaecp.data.selecting import within
 from vaecp.errors import ObservationError
 from vaecp.outcomes import diagnostics
-from vaecp.outcomes.concentrations import aligned, calibrate
+from vaecp.outcomes.concentrations import aligned, regress_on_scores
 
 SAMPLES = ["s1", "s2", "s3", "s4", "s5", "s6"]
 
@@ -34,7 +34,7 @@ def spectra(random):
 
 
 def test_every_analyte_finds_its_component(spectra):
-    found = calibrate(*spectra).figures
+    found = regress_on_scores(*spectra).figures
     assert found["component"].tolist() == [2, 0, 1]
     np.testing.assert_allclose(found["r"], 1)
     np.testing.assert_allclose(found["rmsecv_percent"], 0, atol=1e-9)
@@ -43,7 +43,7 @@ def test_every_analyte_finds_its_component(spectra):
 def test_errors_are_those_of_scikit_learn_with_samples_left_out(spectra, random):
     observations, factors, known = spectra
     known = known + 0.1 * random.normal(size=known.shape)
-    found = calibrate(observations, factors, known)
+    found = regress_on_scores(observations, factors, known)
     for place, analyte in enumerate(known.columns):
         row = found.figures.iloc[place]
         score, truth = factors[0][:, [row["component"]]], known[analyte].to_numpy()
@@ -61,7 +61,7 @@ def test_errors_are_those_of_scikit_learn_with_samples_left_out(spectra, random)
 
 def test_selectivity_is_one_without_overlap_and_the_sine_of_the_angle_with_it(spectra):
     observations, factors, known = spectra
-    found = calibrate(observations, factors, known).figures.set_index("analyte")
+    found = regress_on_scores(observations, factors, known).figures.set_index("analyte")
     np.testing.assert_allclose(found.loc["c", "selectivity"], 1)
     pure = np.einsum("jr,kr->rjk", *factors[1:]).reshape(3, -1)
     cosine = pure[0] @ pure[1] / np.linalg.norm(pure[0]) / np.linalg.norm(pure[1])
@@ -71,7 +71,7 @@ def test_selectivity_is_one_without_overlap_and_the_sine_of_the_angle_with_it(sp
 
 def test_the_sensitivity_is_the_net_signal_of_one_unit_and_limits_follow_from_the_noise(spectra):
     observations, factors, known = spectra
-    found = calibrate(observations, factors, known).figures.set_index("analyte")
+    found = regress_on_scores(observations, factors, known).figures.set_index("analyte")
     for analyte, component, slope in (("c", 2, 3.0), ("a", 0, 2.0)):
         pure = slope * np.outer(factors[1][:, component], factors[2][:, component])
         net = np.linalg.norm(pure) * found.loc[analyte, "selectivity"]
@@ -84,7 +84,7 @@ def test_samples_without_a_known_concentration_are_predicted(spectra):
     observations, factors, known = spectra
     truth = known["a"].to_numpy().copy()
     known.loc[3, "a"] = np.nan
-    found = calibrate(observations, factors, known)
+    found = regress_on_scores(observations, factors, known)
     row = found.samples[(found.samples["analyte"] == "a") & (found.samples["sample"] == "s4")]
     assert row["known"].isna().all()
     np.testing.assert_allclose(row["predicted"], truth[3])
@@ -127,7 +127,7 @@ def test_concentrations_that_fit_no_sample_are_refused(frame, message):
 def test_too_few_concentrations_are_refused(spectra, change, message):
     observations, factors, known = spectra
     with pytest.raises(ObservationError, match=message):
-        calibrate(observations, factors, change(known))
+        regress_on_scores(observations, factors, change(known))
 
 
 def amino_calibrated(amino_file, first=240):
@@ -140,7 +140,7 @@ def amino_calibrated(amino_file, first=240):
     observations = within(observations, excitation=(first, None))
     model = vaecp.CPALS(3, random_state=0).fit_tensor(observations)
     known = pd.DataFrame(published["y"], columns=["Trp", "Tyr", "Phe"])
-    return calibrate(*diagnostics.decomposition(model, observations), known).figures
+    return regress_on_scores(*diagnostics.decomposition(model, observations), known).figures
 
 
 def test_the_amino_acids_are_fitted_within_three_per_cent(amino_file):

@@ -26,8 +26,8 @@ from vaecp.app.commands import (
 from vaecp.app.commands import rank as rank_command
 from vaecp.app.commands.completing import Cells, Layout, Targets
 from vaecp.app.commands.demo import DemoFolder, demonstrate
-from vaecp.app.commands.grouping import grouped
 from vaecp.app.commands.machines import Devices, Machines
+from vaecp.app.commands.option_groups import with_option_groups
 from vaecp.app.commands.options import (
     Coverage,
     Output,
@@ -36,7 +36,7 @@ from vaecp.app.commands.options import (
     Seed,
     Source,
     Values,
-    check_coverage,
+    check_coverage_option,
     likelihood_of,
     refuse_overwriting,
 )
@@ -153,7 +153,7 @@ $ vaecp complete ratings.csv --features film=films.csv -o filled.csv"""
 
 
 @app.command(epilog=COMPLETE)
-@grouped
+@with_option_groups
 def complete(
     source: Source,
     output: Output,
@@ -182,7 +182,7 @@ def complete(
     check: report.Check = True,
 ) -> None:
     """Fill every gap of INPUT, with standard deviation and interval of each entry."""
-    check_coverage(coverage)
+    check_coverage_option(coverage)
     _check_targets(source, output, save, page)
     model = devices.given_to(_model(method, rank, seed, values, reading))
     code = reading.code(source, text)
@@ -204,7 +204,7 @@ $ srun -n 4 vaecp fit folder-of-parquet-files -o ratings.vaecp --distributed"""
 
 
 @app.command(epilog=FIT)
-@grouped
+@with_option_groups
 def fit(
     source: Source,
     output: Annotated[
@@ -240,7 +240,7 @@ def fit(
 
 
 @app.command(epilog="Example:\n\n$ vaecp demo -o vaecp-demo")
-@grouped
+@with_option_groups
 def demo(
     printing: Printing,
     output: DemoFolder = Path("vaecp-demo"),
@@ -253,14 +253,14 @@ def demo(
     demonstrate(default_model(None, seed), output, seed, printing)
 
 
-app.command(epilog=predict.PREDICT)(grouped(predict.predict))
-app.command(epilog=predict.UPDATE)(grouped(predict.update))
-app.command(epilog=compare.COMPARE)(grouped(compare.compare))
-app.command(epilog=rank_command.EXAMPLES)(grouped(rank_command.rank))
-app.command(epilog=diagnose.EXAMPLES)(grouped(diagnose.diagnose))
-app.command(epilog=report.EXAMPLES)(grouped(report.report))
-app.command(epilog=reproduce.EXAMPLES)(grouped(reproduce.reproduce))
-app.command(epilog=evaluate.EXAMPLES)(grouped(evaluate.evaluate))
+app.command(epilog=predict.PREDICT)(with_option_groups(predict.predict))
+app.command(epilog=predict.UPDATE)(with_option_groups(predict.update))
+app.command(epilog=compare.COMPARE)(with_option_groups(compare.compare))
+app.command(epilog=rank_command.EXAMPLES)(with_option_groups(rank_command.rank))
+app.command(epilog=diagnose.EXAMPLES)(with_option_groups(diagnose.diagnose))
+app.command(epilog=report.EXAMPLES)(with_option_groups(report.report))
+app.command(epilog=reproduce.EXAMPLES)(with_option_groups(reproduce.reproduce))
+app.command(epilog=evaluate.EXAMPLES)(with_option_groups(evaluate.evaluate))
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from vaecp.app.commands.groups import FormatsInHelp
+from vaecp.app.commands.help_texts import FormatsInHelp
 from vaecp.errors import VaecpError
 
 DEFECT, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141

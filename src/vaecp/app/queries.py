@@ -97,7 +97,7 @@ class FurtherEntries(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def entries_of(model: TensorEstimator, path: Path, options: dict[str, Any]) -> FurtherEntries:
+def further_entries(model: TensorEstimator, path: Path, options: dict[str, Any]) -> FurtherEntries:
     """Read further entries, their labels in the types that the model learned.
 
     The values are in the column of the name that they had when the model was fitted, else in the

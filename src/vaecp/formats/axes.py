@@ -76,7 +76,7 @@ def as_axis(value: Any, size: int) -> np.ndarray | None:
     """Return the labels of a mode of this size, if the value is such: distinct, none missing."""
     if not isinstance(value, np.ndarray) or value.size != size:
         return None
-    texts = as_texts(value)
+    texts = cell_texts(value)
     if texts is not None:
         usable = len(set(texts)) == size and all(texts)
         return np.array(texts) if usable else None
@@ -91,7 +91,7 @@ def as_axis(value: Any, size: int) -> np.ndarray | None:
     return numbers.astype(np.int64) if whole else numbers
 
 
-def as_texts(value: Any) -> list[str] | None:
+def cell_texts(value: Any) -> list[str] | None:
     """Return the rows of text, or the texts of a cell; None for anything else."""
     if not isinstance(value, np.ndarray):
         return None

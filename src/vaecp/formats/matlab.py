@@ -16,7 +16,7 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
-from vaecp.formats.axes import as_texts, is_numeric
+from vaecp.formats.axes import cell_texts, is_numeric
 from vaecp.formats.common import (
     Filled,
     Request,
@@ -69,7 +69,7 @@ def read(path: Path, request: Request) -> Observations:
 def _with_texts(found: dict[str, Any]) -> dict[str, Any]:
     """Take labels and names out of the cells that hold one text each."""
     cells = {
-        name: as_texts(value)
+        name: cell_texts(value)
         for name, value in found.items()
         if is_reserved(name) and isinstance(value, np.ndarray) and value.dtype.kind == "O"
     }

@@ -43,7 +43,7 @@ class Calibration:
     samples: pd.DataFrame
 
 
-def calibrate(
+def regress_on_scores(
     observations: Observations,
     factors: Sequence[np.ndarray],
     concentrations: pd.DataFrame,

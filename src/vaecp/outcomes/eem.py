@@ -80,4 +80,4 @@ def calibrate(
         known = pd.DataFrame(array, columns=pd.Index(columns))
     entries, factors = decomposition(model, observations)
     table = concentrations.aligned(known, observations.labels[mode])
-    return concentrations.calibrate(entries, factors, table, mode)
+    return concentrations.regress_on_scores(entries, factors, table, mode)

@@ -117,7 +117,7 @@ def bar(title: str, *, transient: bool = False, disable: bool = False) -> Iterat
         yield move
 
 
-def is_for_eyes() -> bool:
+def is_terminal() -> bool:
     """Whether standard error is a terminal."""
     from rich.console import Console
 

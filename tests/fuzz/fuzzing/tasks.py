@@ -69,9 +69,9 @@ def learn_table(path: Path) -> None:
     """Fold in further entries, and go on with them."""
     from copy import deepcopy
 
-    from vaecp.app.queries import entries_of, naming
+    from vaecp.app.queries import further_entries, naming
 
-    entries = entries_of(_asked(), path, {})
+    entries = further_entries(_asked(), path, {})
     with naming(path):
         grown = _asked().fold_in(entries.labels, entries.values)
         updated = deepcopy(_asked()).partial_fit(entries.labels, entries.values)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.grouping import grouped
-from vaecp.app.commands.groups import FormatsInHelp
+from vaecp.app.commands.help_texts import FormatsInHelp
+from vaecp.app.commands.option_groups import with_option_groups
 from vaecp.app.commands.options import Output, Printing
 from vaecp.app.commands.printing import as_json, print_rows, text_of, working
 
@@ -26,7 +26,7 @@ Name = Annotated[
 
 
 @app.command("list")
-@grouped
+@with_option_groups
 def list_all(printing: Printing) -> None:
     """List the named tensors with their sizes."""
     from vaecp import datasets
@@ -43,7 +43,7 @@ def list_all(printing: Printing) -> None:
 
 
 @app.command(epilog="Example:\n\n$ vaecp datasets fetch amino")
-@grouped
+@with_option_groups
 def fetch(name: Name, printing: Printing) -> None:
     """Download the files of a tensor, unless they are there already, and print where they are."""
     from vaecp import datasets
@@ -62,7 +62,7 @@ def fetch(name: Name, printing: Printing) -> None:
 
 
 @app.command(epilog="Example:\n\n$ vaecp datasets write il2 -o responses.csv")
-@grouped
+@with_option_groups
 def write(name: Name, output: Output, printing: Printing) -> None:
     """Write the entries of a tensor to a file that the other commands read."""
     from vaecp import datasets

@@ -148,10 +148,10 @@ def _known(path: Path | None, observations: Observations) -> Any:
 
 
 def _calibrated(model: CPALS | NCP, observations: Observations, known: Any) -> Calibration:
-    from vaecp.outcomes.concentrations import calibrate
+    from vaecp.outcomes.concentrations import regress_on_scores
     from vaecp.outcomes.diagnostics import decomposition
 
-    return calibrate(*decomposition(model, observations), known)
+    return regress_on_scores(*decomposition(model, observations), known)
 
 
 def _check_targets(folder: Path, page: Path | None, source: Path) -> None:

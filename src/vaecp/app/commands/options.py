@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vaecp.app.commands import suggestions
-from vaecp.app.commands.groups import FORMATS, TABLES, VALUES
+from vaecp.app.commands.help_texts import FORMATS, TABLES, VALUES
 from vaecp.errors import FormatError, ObservationError
 from vaecp.runtime.interrupts import on_interrupt
 from vaecp.runtime.threads import n_cores
@@ -71,8 +71,8 @@ def likelihood_of(values: str) -> str:
         raise typer.BadParameter(str(error).replace("likelihood is", "--values is")) from None
 
 
-def check_coverage(coverage: float) -> None:
-    """Refuse a probability that is none."""
+def check_coverage_option(coverage: float) -> None:
+    """Refuse, as a mistake in an option, a coverage that is no probability."""
     from vaecp.data import checks
 
     try:

@@ -14,7 +14,7 @@ from vaecp.app.commands.options import (
     ModelFile,
     Printing,
     TableOutput,
-    check_coverage,
+    check_coverage_option,
     refuse_overwriting,
 )
 from vaecp.app.commands.printing import as_json, print_notes, print_summary, text_of, working
@@ -55,7 +55,7 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the entries that QUERIES lists: its rows, with mean, std, low and high."""
-    check_coverage(coverage)
+    check_coverage_option(coverage)
     entries = _Given(given, text.options() | ({"missing": missing} if missing else {}))
     if batch:
         _in_batches(model, queries, output, entries, coverage, printing)
@@ -93,9 +93,9 @@ class _Given:
         """Return the model that knows them, and what was decided when they were read."""
         if self.path is None:
             return model, ()
-        from vaecp.app.queries import entries_of, naming
+        from vaecp.app.queries import further_entries, naming
 
-        found = entries_of(model, self.path, self.options)
+        found = further_entries(model, self.path, self.options)
         with naming(self.path):
             model = model.fold_in(found.labels, found.values)
         summary["rows_folded_in"] = sum(int(rows.sum()) for rows in model.folded_rows_)
@@ -168,7 +168,7 @@ def update(
     target = output or model
     check_target(target)
     refuse_overwriting(more, target)
-    from vaecp.app.queries import entries_of, naming
+    from vaecp.app.queries import further_entries, naming
     from vaecp.errors import UnsupportedError
     from vaecp.outcomes.store import load, save
 
@@ -182,7 +182,7 @@ def update(
                 "again to all entries."
             )
         options = text.options() | ({"missing": missing} if missing else {})
-        entries = entries_of(found, more, options)
+        entries = further_entries(found, more, options)
         with naming(more):
             learn(entries.labels, entries.values, forget)
         save(found, target)

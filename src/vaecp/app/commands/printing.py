@@ -77,9 +77,9 @@ def print_notes(notes: Sequence[str], printing: Printing) -> None:
 @contextmanager
 def working(message: str, printing: Printing) -> Iterator[None]:
     """Show on standard error, and only to a person, what is done and how long it still takes."""
-    from vaecp.runtime.progress import bar, is_for_eyes, watched
+    from vaecp.runtime.progress import bar, is_terminal, watched
 
-    if not printing.for_people or not is_for_eyes():
+    if not printing.for_people or not is_terminal():
         yield
         return
     with (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vaecp.app.commands.options import Coverage, ModelFile, Printing, check_coverage
+from vaecp.app.commands.options import Coverage, ModelFile, Printing, check_coverage_option
 from vaecp.app.commands.printing import as_json, kept_warnings, print_notes, print_summary, working
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.errors import FormatError
@@ -60,7 +60,7 @@ def report(
 
     Without --data the page shows what the model alone can tell.
     """
-    check_coverage(coverage)
+    check_coverage_option(coverage)
     check_page(output, model, data)
     from vaecp.outcomes.store import load
     from vaecp.show.report import model_report

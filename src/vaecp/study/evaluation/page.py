@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +96,7 @@ def page(frame: Table, command: str, *, has_figure: bool = True) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def headline_table(best: Table, rivals: Sequence[str] = SHORT_RIVALS) -> Table:
+def headline_table(best: Table) -> Table:
     """Return RMSE, NLL and CRPS under the plainest gaps of every tensor, the lowest in bold.
 
     Those are a fifth of the cells, scattered, or the published folds of a tensor that has no other.
@@ -108,7 +107,7 @@ def headline_table(best: Table, rivals: Sequence[str] = SHORT_RIVALS) -> Table:
     rest = best[~best["dataset"].isin(plain["dataset"])]
     folds = rest[rest["gaps"].str.startswith(PUBLISHED)].drop_duplicates(["dataset", "method"])
     measured = set(plain["method"]) | set(folds["method"])
-    shown = [name for name in (METHOD, *rivals) if name in measured]
+    shown = [name for name in (METHOD, *SHORT_RIVALS) if name in measured]
     rows = []
     for dataset, group in pd.concat([plain, folds]).groupby("dataset", sort=False):
         by_method = group.set_index("method")

@@ -15,7 +15,7 @@ import numpy as np
 
 from vaecp.errors import VaecpError
 from vaecp.runtime.interrupts import on_interrupt, only_waiting
-from vaecp.runtime.progress import bar, is_for_eyes
+from vaecp.runtime.progress import bar, is_terminal
 from vaecp.study.experiments.execution import execute
 from vaecp.study.experiments.protocol import (
     Case,
@@ -122,7 +122,7 @@ def carry_out(
         order = sorted(groups.values(), key=lambda group: -costs[group[0].work])
         try:
             with (
-                _without_word_of_workers(),
+                _without_warnings_of_workers(),
                 _progress(title, len(order), sum(costs.values()), show) as report,
                 # Closed when it is left: its processes do not outlive an interruption.
                 closing(_records([group[0] for group in order], pool, jobs)) as made,
@@ -190,7 +190,7 @@ def _records(
         pool: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
         made: Any = None
         try:
-            with _deaf_children():
+            with _ignoring_interrupts():
                 made = pool(delayed(execute)(run, tensors[run.data]) for run in runs)
             yield from made
         except TerminatedWorkerError as error:
@@ -207,8 +207,8 @@ def _records(
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Start processes and threads that leave Ctrl-C to this one, which ends them.
+def _ignoring_interrupts() -> Iterator[None]:
+    """Start processes and threads that ignore Ctrl-C: this process ends them.
 
     They inherit the mask of signals; one that arrives meanwhile is delivered at the end.
     """
@@ -226,7 +226,7 @@ def _deaf_children() -> Iterator[None]:
 
 
 def _kill_children() -> None:
-    """For a process that is about to end: its threads may hold the locks of a better way."""
+    """End children at once: threads of this process may hold locks that an orderly end needs."""
     for child in multiprocessing.active_children():
         if child.pid is not None:
             os.kill(child.pid, signal.SIGKILL)
@@ -246,8 +246,8 @@ def _environment(n_threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def _without_word_of_workers() -> Iterator[None]:
-    """Joblib warns when it replaces a large worker, and when runs are given up: no one's concern."""
+def _without_warnings_of_workers() -> Iterator[None]:
+    """Joblib warns when it replaces a large worker, and when runs are given up: neither matters."""
     with warnings.catch_warnings():
         for words in ("A worker stopped while some jobs", ".* unnecessary computation time"):
             warnings.filterwarnings("ignore", words, UserWarning)
@@ -261,7 +261,7 @@ def _progress(title: str, n_runs: int, cost: float, show: bool) -> Iterator[Repo
         yield lambda record, done: None
         return
     best: dict[str, dict[str, float]] = {}
-    with bar(title, disable=not is_for_eyes()) as move:
+    with bar(title, disable=not is_terminal()) as move:
         n_done, paid = 0, 0.0
         move(paid, cost, f"0/{n_runs} runs")
 

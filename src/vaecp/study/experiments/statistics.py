@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+COVERAGE = 0.95
+
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean with its interval, and the two-sided p of the hypothesis that it is 0."""
+    """A mean with its interval of 95 %, and the two-sided p of the hypothesis that it is 0."""
 
     mean: float
     low: float
@@ -24,14 +26,13 @@ class Difference:
     p: float
 
 
-def corrected_t(differences: np.ndarray, held_out: float, level: float = 0.95) -> Difference:
+def corrected_t(differences: np.ndarray, held_out: float) -> Difference:
     """Test the mean of paired differences over random splits.
 
     Parameters
     ----------
     differences : one per split.
     held_out : the share of entries that was tested on.
-    level : of the interval.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def corrected_t(differences: np.ndarray, held_out: float, level: float = 0.95) -
         return Difference(mean, -np.inf, np.inf, 1.0)
     variance = differences.var(ddof=1) * (1 / n + held_out / (1 - held_out))
     error = float(np.sqrt(variance))
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    half = float(stats.t.ppf((1 + COVERAGE) / 2, n - 1)) * error
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0)
     p = float(2 * stats.t.sf(abs(mean) / error, n - 1))

@@ -31,16 +31,16 @@ SHOWN = (
 def tables(frame: Table, study: Study) -> str:
     """Return medians and quartiles per dataset and comparison, and VAECP's wins and losses."""
     parts = ["# Tables\n", _note(study)]
-    summary, judged = summarise(frame), verdicts(frame)
+    summary, tested = summarise(frame), verdicts(frame)
     for (dataset, comparison), group in summary.groupby(["dataset", "comparison"], sort=False):
         parts.append(f"## {dataset}, {comparison}\n")
         parts.append(markdown(group[list(SHOWN)]))
-        here = (judged["dataset"] == dataset) & (judged["comparison"] == comparison)
+        here = (tested["dataset"] == dataset) & (tested["comparison"] == comparison)
         if here.any():
             parts.append(
                 "VAECP against each, over the same splits: ratio of RMSE and its interval.\n"
             )
-            parts.append(markdown(judged[here].drop(columns=["dataset", "comparison"])))
+            parts.append(markdown(tested[here].drop(columns=["dataset", "comparison"])))
     return "\n".join(part for part in parts if part)
 
 
@@ -98,11 +98,11 @@ def _machines(frame: Table) -> str:
 
 
 def _statements(frame: Table, comparison: str) -> list[str]:
-    summary, judged = summarise(frame), verdicts(frame)
-    judged = judged[judged["comparison"] == comparison]
+    summary, tested = summarise(frame), verdicts(frame)
+    tested = tested[tested["comparison"] == comparison]
     summary = summary[summary["comparison"] == comparison]
     lines = []
-    for dataset, group in judged.groupby("dataset", sort=False):
+    for dataset, group in tested.groupby("dataset", sort=False):
         here = summary[summary["dataset"] == dataset].set_index("method")["median"]
         rivals = here.drop("VAECP")
         best = rivals.idxmin()

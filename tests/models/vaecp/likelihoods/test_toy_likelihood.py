@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from command_line import run
 from drawn_values import SHAPE, hidden_part, small_vaecp
 from installed_package import help_with
 from method_contract import MethodContract
-from typer.testing import CliRunner
 
 import vaecp
-from vaecp.app import cli
 from vaecp.models.vaecp.likelihoods import Gaussian, Working, register, registry
 
 
@@ -78,7 +77,7 @@ def test_it_is_compared_and_drawn(laplace, values, tmp_path):
     path, folder = tmp_path / "in.npy", tmp_path / "out"
     np.save(path, values[:6, :5, :4])
     arguments = ("--methods", "VAECP", "--values", "laplace", "--quick", "--jobs", 1, "-o", folder)
-    outcome = CliRunner().invoke(cli.app, ["compare", str(path), *map(str, arguments)])
+    outcome = run("compare", path, *arguments)
     assert outcome.exit_code == 0, outcome.output
     assert "--values laplace" in " ".join(outcome.stdout.split())
     model = small_vaecp(likelihood="laplace", rank=2).fit_tensor(
@@ -96,7 +95,7 @@ def test_a_file_is_filled_with_it_and_the_report_names_it(laplace, values, tmp_p
     np.save(path, np.where(hidden_part(), np.nan, values)[:, :4, :4])
     targets = ("-o", tmp_path / "out.npz", "--report", page, "--no-check")
     arguments = ("complete", path, *targets, "--rank", 2, "--values", "laplace")
-    outcome = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    outcome = run(*arguments)
     assert outcome.exit_code == 0, outcome.output
     assert "real numbers with sharp errors (laplace): it was asked for" in " ".join(
         outcome.stdout.split()

@@ -5,16 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
 import vaecp
-from vaecp.app import cli
-
-runner = CliRunner()
-
-
-def run(*words):
-    return runner.invoke(cli.app, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -10,11 +10,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
-from vaecp.app import cli
-
-runner = CliRunner()
 TWO = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
 
 
@@ -43,7 +40,7 @@ def table(tmp_path):
     ],
 )
 def test_devices_that_cannot_be_are_refused_before_the_fit(table, tmp_path, options, said):
-    outcome = runner.invoke(cli.app, ["fit", str(table), "-o", str(tmp_path / "m.vaecp"), *options])
+    outcome = run("fit", table, "-o", tmp_path / "m.vaecp", *options)
     assert outcome.exit_code == 2
     assert said in outcome.stderr
     assert not (tmp_path / "m.vaecp").exists()
@@ -73,13 +70,11 @@ def test_a_folder_of_parquet_files_is_fitted_and_asked(table, tmp_path):
     pd.read_csv(table).to_parquet(tmp_path / "data" / "0.parquet", index=False)
     model, kept = tmp_path / "m.vaecp", tmp_path / "kept"
     words = ["fit", tmp_path / "data", "-o", model, "--rank", "1", "--checkpoint", kept, "--json"]
-    made = runner.invoke(cli.app, list(map(str, words)))
+    made = run(*words)
     assert made.exit_code == 0, made.stderr
     assert json.loads(made.stdout)["observed"] == len(pd.read_csv(table))
     assert (kept / "checkpoint.json").exists()
-    asked = runner.invoke(
-        cli.app, ["predict", str(model), str(table), "-o", str(tmp_path / "a.csv")]
-    )
+    asked = run("predict", model, table, "-o", tmp_path / "a.csv")
     assert asked.exit_code == 0, asked.stderr
     found = pd.read_csv(tmp_path / "a.csv")
     assert np.corrcoef(found["mean"], found["row"])[0, 1] > 0.9

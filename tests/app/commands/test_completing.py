@@ -7,15 +7,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
-from vaecp.app import cli
 from vaecp.app.commands import completing
 from vaecp.outcomes.store import load
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
 def told(*arguments):

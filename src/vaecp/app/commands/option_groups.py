@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Spread every argument that is a dataclass over options of their own.
 
     Typer reads options from a signature. The one that it is shown here has the fields of each
     dataclass in place of the argument.
     """
     groups: dict[str, Any] = {}
-    spread = list(_spread(command, groups))
+    parameters = list(_all_options(command, groups))
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
@@ -25,12 +25,14 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**fields)
         command(**given)
 
-    run.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in spread}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
-def _spread(command: Callable[..., None], groups: dict[str, Any]) -> Iterator[inspect.Parameter]:
+def _all_options(
+    command: Callable[..., None], groups: dict[str, Any]
+) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
         if not dataclasses.is_dataclass(hints[name]):
