@@ -101,3 +101,12 @@ def test_a_file_that_lacks_a_tensor_is_refused(saved):
     write(saved, content, tensors)
     with pytest.raises(ModelFileError, match="damaged vaecp model"):
         vaecp.load(saved)
+
+
+def test_a_text_that_no_encoding_has_is_a_label_like_others(tmp_path):
+    """A lone surrogate, as file names with bytes of another encoding bring it."""
+    keys = [(a, b) for a in ("\ud800", "b", "c") for b in range(4)]
+    model = vaecp.CPALS(rank=1, random_state=0).fit(keys, np.arange(12.0) + 1)
+    loaded = vaecp.load(vaecp.save(model, tmp_path / "m.vaecp"))
+    np.testing.assert_array_equal(loaded.predict(keys), model.predict(keys))
+    assert "\ud800" in loaded.labels_[0]

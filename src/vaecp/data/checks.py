@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from vaecp.data.labels import Place
+from vaecp.data.labels import Place, index_of
 from vaecp.errors import ObservationError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def check_names(
                 f"labels[{mode}] has {len(own)} labels, but mode {mode} has size "
                 f"{shape[mode]}: give one label per row."
             )
-        index = pd.Index(own)
+        index = index_of(np.asarray(own))
         if not index.is_unique:
             row = int(np.argmax(index.duplicated()))
             raise ObservationError(

@@ -89,7 +89,12 @@ def lookup(
     column = _checked(column, name, place)
     if column.dtype.kind != labels.dtype.kind and "O" in (column.dtype.kind, labels.dtype.kind):
         column, labels = column.astype(object), labels.astype(object)
-    return pd.Index(labels).get_indexer(pd.Index(column)).astype(np.int32)
+    return index_of(labels).get_indexer(index_of(column)).astype(np.int32)
+
+
+def index_of(labels: np.ndarray) -> pd.Index:
+    """Return an index of any labels: the type that pandas has for texts refuses lone surrogates."""
+    return pd.Index(labels, dtype=object if labels.dtype.kind in "OU" else None)
 
 
 def joined(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from vaecp.data.labels import index_of
 from vaecp.errors import ModelFileError
 
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
@@ -40,7 +41,7 @@ def unpack_labels(packed: dict, tensors: dict[str, np.ndarray], mode_name: str) 
         raise ValueError(f"the labels of mode {mode_name!r} are not a list")
     if pd.isna(labels).any() or (labels.dtype.kind == "f" and np.isinf(labels).any()):
         raise ValueError(f"the labels of mode {mode_name!r} are not all known")
-    if not pd.Index(labels).is_unique:
+    if not index_of(labels).is_unique:
         raise ValueError(f"the labels of mode {mode_name!r} are not distinct")
     return labels
 
@@ -61,7 +62,7 @@ def _texts(content: bytes, ends: np.ndarray) -> np.ndarray:
     if ends.dtype != np.int64 or ends.ndim != 1 or (ends < starts).any() or (starts < 0).any():
         raise ValueError("the ends of texts are not in order")
     if not len(ends) or ends[-1] != len(content):
-        raise ValueError("the ends of texts leave some of it over")
+        raise ValueError("the ends of texts do not reach the end of these")
     texts = np.empty(len(ends), dtype=object)
     for row, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         texts[row] = content[start:end].decode("utf-8", "surrogatepass")
