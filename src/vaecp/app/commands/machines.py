@@ -95,7 +95,7 @@ class Machines(Devices):
         bool,
         typer.Option(
             "--distributed",
-            help="Fit together with the other processes of a Slurm, Open MPI or Kubernetes job.",
+            help="Fit together with the other processes of a Slurm, Open MPI, Kubernetes or cloud TPU job.",
             rich_help_panel=MACHINES,
         ),
     ] = False
@@ -144,7 +144,7 @@ class Machines(Devices):
         if any(each is not None for each in given) and None in given:
             raise typer.BadParameter(
                 "--coordinator, --processes and --process-id go together: give all three, or "
-                "--distributed where Slurm, Open MPI or Kubernetes started this."
+                "--distributed where Slurm, Open MPI, Kubernetes or a cloud TPU started this."
             )
         if not self.several:
             yield
