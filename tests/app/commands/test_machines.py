@@ -30,6 +30,13 @@ def table(tmp_path):
     [
         (["--devices", "abacus"], "--devices is 'abacus', but JAX sees only"),
         (["--devices", "0,99"], "--devices is 99, but JAX sees"),
+        (
+            ["--devices", "\N{SUPERSCRIPT TWO}"],
+            "--devices is '\N{SUPERSCRIPT TWO}', but JAX sees only",
+        ),
+        (["--devices", "0 1"], "--devices is '0 1', but JAX sees only"),
+        (["--devices", "9" * 5_000], "but JAX sees only"),
+        (["--seed", str(2**32)], "Invalid value for '--seed'"),
         (["--devices", "cpu", "--method", "HOSVD"], "HOSVD does not choose: leave it out"),
         (
             ["--effort", "huge"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MACHINES = "Machines"
 SECONDS_TO_LEAVE = 5.0
+PLACE = re.compile(r"[0-9]{1,9}")
+"""Of a device among JAX's."""
 
 
 @dataclass(frozen=True)
@@ -226,8 +229,9 @@ def _devices(text: str) -> Any:
     """Return a kind of device as it is, and numbers as integers; JAX knows which there are."""
     from vaecp.runtime.placement import Placement
 
-    numbers = text.replace(",", "").replace(" ", "").isdigit()
-    found = [int(number) for number in text.split(",") if number.strip()] if numbers else text
+    places = [place.strip() for place in text.split(",") if place.strip()]
+    numbers = places and all(PLACE.fullmatch(place) for place in places)
+    found = [int(place) for place in places] if numbers else text
     try:
         Placement.on(found)
     except ValueError as error:
