@@ -53,6 +53,28 @@ def test_devices_that_cannot_be_are_refused_before_the_fit(table, tmp_path, opti
     assert not (tmp_path / "m.vaecp").exists()
 
 
+NAMED = ("--processes", "2", "--process-id")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--coordinator", "node1", *NAMED, "0"], "--coordinator is 'node1': give HOST:PORT"),
+        (["--coordinator", ":9876", *NAMED, "0"], "--coordinator is ':9876': give HOST:PORT"),
+        (["--coordinator", "node1:x", *NAMED, "0"], "--coordinator is 'node1:x': give HOST:PORT"),
+        (["--coordinator", "node1:70000", *NAMED, "0"], "give HOST:PORT of the first process"),
+        (["--coordinator", "node1:9876", *NAMED, "2"], "--process-id is 2, but there are 2"),
+        (["--coordinator", "node1:9876"], "go together: give all three"),
+    ],
+)
+def test_processes_that_cannot_be_are_refused_before_they_are_waited_for(tmp_path, options, said):
+    words = ["fit", str(tmp_path), "-o", str(tmp_path / "m.vaecp"), *options]
+    outcome = runner.invoke(cli.app, words)
+    assert outcome.exit_code == 2
+    assert said in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
 @pytest.mark.slow
 def test_a_command_takes_all_devices(table, tmp_path):
     command = [sys.executable, "-m", "vaecp", "complete", str(table), "--rank", "1", "--seed", "1"]

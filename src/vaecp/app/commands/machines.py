@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MACHINES = "Machines"
 SECONDS_TO_LEAVE = 5.0
 PLACE = re.compile(r"[0-9]{1,9}")
-"""Of a device among JAX's."""
+"""Of a device among JAX's, or a port."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,8 @@ class Machines(Devices):
         if not self.several:
             yield
             return
+        if self.coordinator is not None:
+            _check_process(self.coordinator, self.processes or 1, self.process_id or 0)
         from vaecp.runtime.processes import join
 
         join(*given)
@@ -212,6 +214,20 @@ def _end(error: Exception) -> NoReturn:
     if is_first():  # the others would crash at its end: they find out by themselves before
         time.sleep(SECONDS_TO_LEAVE)
     os._exit(code)
+
+
+def _check_process(coordinator: str, n_processes: int, number: int) -> None:
+    host, _, port = coordinator.rpartition(":")
+    if not host or not PLACE.fullmatch(port) or not 0 < int(port) < 2**16:
+        raise typer.BadParameter(
+            f"--coordinator is {coordinator!r:.60}: give HOST:PORT of the first process, such as "
+            "node1:9876."
+        )
+    if number >= n_processes:
+        raise typer.BadParameter(
+            f"--process-id is {number}, but there are {n_processes} processes: number them from 0 "
+            f"to {n_processes - 1}."
+        )
 
 
 def _effort(text: str) -> str | float:
