@@ -113,7 +113,31 @@ def load(path: str | os.PathLike) -> TensorEstimator:
             )
         if metadata.get("sha256") != _digest(metadata["vaecp"], tensors):
             raise ValueError("its contents are not those that its checksum was made of")
-        return _built(described, tensors)
+        arrays = _Arrays(tensors)
+        model = _built(described, arrays)
+        arrays.validate()
+        return model
+
+
+class _Arrays(dict[str, np.ndarray]):
+    """The arrays of a file, which remember which of them were asked for."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        super().__init__(tensors)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def validate(self) -> None:
+        """Refuse arrays that no part refers to, and floats that linear algebra does not take."""
+        for name, array in self.items():
+            if name not in self.asked:
+                raise ValueError(f"it has an array {name!r:.60} that none of its parts is made of")
+            short = array.dtype.kind == "f" and array.dtype.itemsize < 4
+            if short and not name.startswith("labels."):
+                raise ValueError(f"{name:.60} has numbers of type {array.dtype}")
 
 
 @contextmanager
