@@ -68,8 +68,7 @@ NAMED = ("--processes", "2", "--process-id")
     ],
 )
 def test_processes_that_cannot_be_are_refused_before_they_are_waited_for(tmp_path, options, said):
-    words = ["fit", str(tmp_path), "-o", str(tmp_path / "m.vaecp"), *options]
-    outcome = runner.invoke(cli.app, words)
+    outcome = run("fit", tmp_path, "-o", tmp_path / "m.vaecp", *options)
     assert outcome.exit_code == 2
     assert said in outcome.stderr
     assert outcome.stderr.count("\n") == 1
