@@ -5,6 +5,7 @@ long: what is shown is the time per entry, relative to one device. What it excee
 and the sums over devices add. A real network adds the time that docs/scaling.md computes.
 
     python benchmarks/weak_scaling.py
+    python benchmarks/weak_scaling.py --up-to 2 --steps 4      # briefly
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import time
 
 DEVICES = (1, 2, 4, 8)
 PER_DEVICE, SHAPE = 1_024, (2_000, 1_000, 100)
-ENTRIES = 64 * PER_DEVICE
+STEPS = 64
 
 
-def measure(n_devices: int) -> float:
-    """Return the seconds of a step, in a process with so many devices."""
+def measure(n_devices: int, n_steps: int) -> float:
+    """Return the seconds of a step, of `n_steps` in an epoch, in a process with so many devices."""
     import jax
     import numpy as np
 
@@ -35,7 +36,7 @@ def measure(n_devices: int) -> float:
     from vaecp.runtime.placement import Placement
 
     assert len(jax.devices()) == n_devices
-    random, n_entries = np.random.default_rng(0), n_devices * ENTRIES
+    random, n_entries = np.random.default_rng(0), n_devices * n_steps * PER_DEVICE
     indices = np.stack([random.integers(size, size=n_entries) for size in SHAPE], axis=1)
     tensor = Observations(indices, random.normal(size=n_entries), SHAPE)
     placement, layout = Placement.on("all"), RowLayout.of(SHAPE)
@@ -55,22 +56,24 @@ def measure(n_devices: int) -> float:
     return min(seconds[1:])
 
 
-def child(n_devices: int) -> float:
+def child(n_devices: int, n_steps: int) -> float:
     flags = f"--xla_force_host_platform_device_count={n_devices}"
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, __file__, "--devices", str(n_devices)]
+    command = [sys.executable, __file__, "--devices", str(n_devices), "--steps", str(n_steps)]
     made = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return json.loads(made.stdout)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--devices", type=int)
+    options.add_argument("--devices", type=int, help=argparse.SUPPRESS)
+    options.add_argument("--up-to", type=int, default=DEVICES[-1], help="devices at most")
+    options.add_argument("--steps", type=int, default=STEPS, help="steps of an epoch")
     given = options.parse_args()
     if given.devices:
-        print(json.dumps(measure(given.devices)))
+        print(json.dumps(measure(given.devices, given.steps)))
         return
-    found = {n: child(n) for n in DEVICES}
+    found = {n: child(n, given.steps) for n in DEVICES if n <= given.up_to}
     print("| devices | entries in a step | ms a step | time per entry, relative |")
     print("|---|---|---|---|")
     for n, seconds in found.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -195,6 +196,17 @@ def test_the_program_fails_in_one_line_with_code_2(tmp_path):
     assert outcome.returncode == 2
     assert outcome.stderr.count("\n") == 1
     assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_a_name_that_is_no_text_is_shown_with_its_bytes(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("a,b,y\n" + "".join(f"{i},{j},{i * j}\n" for i in range(4) for j in range(4)))
+    target = tmp_path / os.fsdecode(b"out\xff.csv")
+    outcome = program("complete", source, "-o", target, "--method", "HOSVD", "--rank", 1)
+    assert outcome.returncode == 0, outcome.stderr
+    assert target.exists()
+    assert "udcff" in outcome.stdout
 
 
 def test_version_is_that_of_the_package():

@@ -78,16 +78,34 @@ def ended(processes, seconds: float = 200.0, also=()):
     return found
 
 
+NOTING = """
+from vaecp.models.vaecp.gradients.streamed import FromDisk
+read_part = FromDisk._read_part
+def noted(self, number, part, into):
+    with open({path!r}, "a") as notes:
+        notes.write(f"{{part}}\\n")
+    read_part(self, number, part, into)
+FromDisk._read_part = noted
+"""
+"""Notes which parts of the entries a process reads."""
+
+
 @pytest.mark.parametrize("n", [2, 4])
-def test_processes_find_what_one_finds(folder, tmp_path, n):
+def test_processes_that_read_a_part_each_find_what_one_finds(folder, tmp_path, n):
     short = "from vaecp.models.vaecp.gradients import schedule; schedule.STEPS = 150"
     alone = start(folder, tmp_path / "one.vaecp", 1, 0, 0, "--stream", before=short)
     code, _, err = ended([alone])[0]
     assert code == 0, err
     port, output = free_port(), tmp_path / "all.vaecp"
-    together = [start(folder, output, n, number, port, before=short) for number in range(n)]
+    notes = [tmp_path / f"parts-{number}" for number in range(n)]
+    together = [
+        start(folder, output, n, number, port, before=short + NOTING.format(path=str(path)))
+        for number, path in enumerate(notes)
+    ]
     for code, _, err in ended(together):
         assert code == 0, err
+    read = [sorted(set(path.read_text().split())) for path in notes]
+    assert sorted(part for parts in read for part in parts) == list("01234567")
     one, several = (load(tmp_path / f"{name}.vaecp").predict(KEYS) for name in ("one", "all"))
     assert one.std() > 5
     np.testing.assert_allclose(several, one, rtol=1e-3, atol=1e-3)
@@ -153,6 +171,29 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_bits(folder, tmp_path):
         assert code == 0, err
     models = [load(tmp_path / f"{name}.vaecp") for name in ("again", "whole")]
     found, known = (model.predict(KEYS, return_std=True) for model in models)
+    np.testing.assert_array_equal(found, known)
+
+
+def test_processes_that_were_killed_go_on_to_the_same_bits(folder, tmp_path):
+    short = "from vaecp.models.vaecp.gradients import schedule; schedule.STEPS = 150"
+    kept = tmp_path / "kept"
+
+    def started(name, *options):
+        port, output = free_port(), tmp_path / f"{name}.vaecp"
+        return [start(folder, output, 2, n, port, *options, before=short) for n in range(2)]
+
+    options = ["--checkpoint", kept, "--checkpoint-every", "0"]
+    processes = started("again", *options)
+    began = time.monotonic()
+    while not (kept / "network.safetensors").exists() and time.monotonic() - began < 150:
+        time.sleep(0.05)
+    for process in processes:
+        process.kill()
+    assert [code for code, _, _ in ended(processes)] == [-signal.SIGKILL] * 2
+    for name in ("again", "whole"):
+        for code, _, err in ended(started(name, *(options if name == "again" else ()))):
+            assert code == 0, err
+    found, known = (load(tmp_path / f"{n}.vaecp").predict(KEYS) for n in ("again", "whole"))
     np.testing.assert_array_equal(found, known)
 
 

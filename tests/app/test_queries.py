@@ -45,6 +45,17 @@ def test_a_text_among_numbers_is_unseen_and_leaves_the_numbers_as_they_are(shelf
     np.testing.assert_allclose(pd.read_csv(tmp_path / "a.csv")["mean"], [5.0, 3.0])
 
 
+def test_a_label_of_5_000_digits_in_queries_is_unseen(shelf, tmp_path):
+    keys = pd.DataFrame({"sample": [7, 8], "day": [1, 2]})
+    observations = Observations.from_table(keys.assign(y=[1.0, 5.0]), ["sample", "day"], "y")
+    shelf["m"] = RowMeanModel().fit_tensor(observations)
+    (tmp_path / "q.csv").write_text(f"sample,day\n8,2\n{'9' * 5_000},2\n")
+    outcome = run("predict", "m", tmp_path / "q.csv", "-o", tmp_path / "a.csv", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert json.loads(outcome.stdout)["with_unseen_labels"] == 1
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "a.csv")["mean"], [5.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -91,6 +91,36 @@ def test_a_table_of_a_registered_format_is_compared_reported_saved_and_predicted
     )
 
 
+UNEXPECTED = {
+    "an index": IndexError("tuple index\nout of range"),
+    "a key": KeyError("values"),
+    "nothing said": AssertionError(),
+    "nesting": RecursionError("maximum recursion depth exceeded"),
+    "a name": AttributeError("'NoneType' object has no attribute 'shape'"),
+    "memory": MemoryError(),
+}
+
+
+@pytest.mark.parametrize("error", UNEXPECTED.values(), ids=UNEXPECTED)
+def test_whatever_a_reader_raises_is_one_line_that_names_the_file(
+    nested, monkeypatch, tmp_path, error
+):
+    def read_badly(self, path, request):
+        raise error
+
+    monkeypatch.setattr(Nested, "read", read_badly)
+    path = tmp_path / "t.nested"
+    path.write_text("[[1, 2], [3, 4]]")
+    outcome = run("complete", path, "-o", tmp_path / "out.nested")
+    assert outcome.exit_code == 2
+    assert outcome.stderr.startswith(f"vaecp: error: {path}: ")
+    assert outcome.stderr.count("\n") == 1
+    shown = run("--debug", "complete", path, "-o", tmp_path / "out.nested")
+    assert "Traceback (most recent call last)" in shown.stderr
+    assert "read_badly" in shown.stderr
+    assert shown.exit_code == 2
+
+
 def test_a_format_is_forgotten_with_its_registration():
     assert ".nested" not in registry.suffixes()
 

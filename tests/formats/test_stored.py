@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -201,6 +203,23 @@ def test_a_folder_that_holds_other_files_is_no_cache_and_stays_as_it_is(folder, 
     with pytest.raises(FormatError, match="thesis: holds 'figures', which is no file of encoded"):
         scan(folder, cache=home)
     assert sorted(path.name for path in home.rglob("*")) == ["figures", "one.png", "plan.json"]
+
+
+def test_a_place_that_cannot_be_written_is_no_cache(folder, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file" / "within", tmp_path / "none" / "within"):
+        with pytest.raises(FormatError, match=r"cannot be written .*name another folder"):
+            scan(folder, cache=place)
+
+
+def test_two_processes_encode_the_same_files_once(folder):
+    code = "import sys, vaecp; print(vaecp.scan(sys.argv[1]).fingerprint)"
+    both = [
+        subprocess.Popen([sys.executable, "-c", code, folder], stdout=subprocess.PIPE, text=True)
+        for _ in "12"
+    ]
+    said = [process.communicate(timeout=120)[0].strip() for process in both]
+    assert said == [scan(folder).fingerprint] * 2
 
 
 FORGED = {

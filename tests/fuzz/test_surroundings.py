@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from fuzzing.effort import MANY, n_cases
 
+import vaecp
+
 FIT = """
 import sys
 import numpy as np
@@ -156,6 +158,8 @@ from vaecp.app.cli import main
 main()
 """
 """A limit on the size of files is to a program what a full disk is."""
+# Git, which is asked for the commit, would be killed by the limit while it writes its index.
+NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
 @pytest.mark.parametrize("room", [200, 3000])
@@ -178,6 +182,66 @@ def test_a_model_that_does_not_fit_on_the_disk_is_not_half_written(table):
     assert done.returncode == 2, done.stderr
     assert "model.vaecp" in done.stderr
     assert {path.name for path in table.parent.iterdir()} == {"table.npy"}
+
+
+FIT_AT_LENGTH = ("fit", "table.npy", "-o", "m.vaecp", "--rank", "2", "--values", "gaussian")
+LONG = {
+    "checkpoint": (
+        [*FIT_AT_LENGTH, "--effort", "quick", "--checkpoint", "kept", "--checkpoint-every", "0"],
+        "kept/sweeps",
+    ),
+    "batches": (["predict", "known.vaecp", "asked", "--batch", "-o", "answers"], "answers/0."),
+    "results": (
+        ["compare", "table.npy", "--methods", "HOSVD,TuckerALS", "--quick", "--jobs", "1"],
+        "table-compare/results",
+    ),
+    "report": (["report", "known.vaecp", "-o", "page.html"], "page.html"),
+}
+"""Commands that write more than one file, or a large one, and what they write."""
+
+
+@pytest.fixture
+def workplace(table):
+    """A folder with a table, a model of it and Parquet files of its entries."""
+    folder = table.parent
+    known = vaecp.read(table).to_frame()
+    keys = known.iloc[:, :3]
+    vaecp.save(vaecp.HOSVD(rank=2).fit(keys, known.iloc[:, 3]), folder / "known.vaecp")
+    for name, frame in (("asked", keys), ("entries", known)):
+        (folder / name).mkdir()
+        frame.to_parquet(folder / name / "0.parquet", index=False)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "names"), LONG.values(), ids=LONG)
+def test_a_command_that_met_a_full_disk_goes_on_when_there_is_room(
+    workplace, monkeypatch, command, names
+):
+    monkeypatch.chdir(workplace)
+    full = run(FULL, 3000, *command, "--quiet", check=False, **NO_LOCKS)
+    assert full.returncode == 2, full.stderr
+    assert full.stderr.startswith("vaecp: error: ")
+    assert full.stderr.count("\n") == 1
+    assert names in full.stderr
+    assert not [
+        path
+        for path in workplace.rglob("*")
+        if path.name.startswith(".") and path.suffix in (".safetensors", ".parquet", ".html")
+    ]
+    room = run(FULL, 2**30, *command, "--quiet", check=False, **NO_LOCKS)
+    assert (room.returncode, room.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("room", [100, 3000])
+def test_entries_that_did_not_fit_on_the_disk_are_encoded_when_there_is_room(workplace, room):
+    command = ["fit", workplace / "entries", "-o", workplace / "m.vaecp"]
+    full = run(FULL, room, *command, check=False)
+    assert full.returncode == 2, full.stderr
+    assert full.stderr.startswith("vaecp: error: ")
+    assert full.stderr.count("\n") == 1
+    assert ".vaecp-cache" in full.stderr
+    assert len(vaecp.scan(workplace / "entries")) == len(vaecp.read(workplace / "table.npy"))
 
 
 def test_two_commands_may_write_the_same_file(table):

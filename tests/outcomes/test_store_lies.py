@@ -90,6 +90,21 @@ def test_every_array_must_have_the_size_that_the_others_need(lie, saved, name):
         refused(lie(change, name), "has shape|not one for each|not one line per row")
 
 
+@pytest.mark.parametrize("name", SMALL)
+def test_every_array_of_numbers_must_have_32_bits_or_more(lie, saved, name):
+    _, tensors = contents(saved[name])
+    for array in [n for n, a in tensors.items() if a.dtype.kind == "f" and n[:6] != "labels"]:
+
+        def change(described, tensors, array=array):
+            tensors[array] = np.nan_to_num(tensors[array]).clip(-1e4, 1e4).astype(np.float16)
+
+        refused(lie(change, name), r"float16|has shape|holds|is not|are not|not the values")
+
+
+def test_an_array_that_no_part_refers_to_is_refused(lie):
+    refused(lie(lambda d, t: t.update(strange=np.zeros(3))), "an array 'strange' that none")
+
+
 ATTRIBUTES = {
     "rows": (
         "CPALS with new rows",

@@ -71,3 +71,16 @@ def test_what_is_written_piece_by_piece_is_measured(tmp_path):
         ("predict --batch", 2_000),
         ("complete", 6_000),
     ]
+
+
+@pytest.mark.slow
+def test_weak_scaling_is_measured_relative_to_one_device():
+    command = [sys.executable, BENCHMARKS / "weak_scaling.py", "--up-to", "2", "--steps", "4"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    _, _, *rows = made.stdout.splitlines()
+    devices, entries, seconds, relative = zip(
+        *(row.strip("| ").split(" | ") for row in rows), strict=True
+    )
+    assert (devices, entries) == (("1", "2"), ("1,024", "2,048"))
+    assert min(map(float, seconds)) > 0
+    assert float(relative[0]) == 1

@@ -6,6 +6,8 @@ the exit codes.
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -282,6 +284,8 @@ def _check_targets(source: Path, output: Path, save: Path | None, page: Path | N
 def main() -> None:
     """Run the command line."""
     end_on_interrupt(STARTS_ANEW)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be text
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="vaecp")
 
 

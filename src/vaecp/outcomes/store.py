@@ -28,7 +28,7 @@ from vaecp.models.bounds import Bounds
 from vaecp.models.fitted import Diagnostics
 from vaecp.models.registry import methods
 from vaecp.outcomes.stored_labels import pack_labels, unpack_labels
-from vaecp.runtime.files import whole_file
+from vaecp.runtime.files import write_arrays
 
 SCHEMA = 6
 MAX_DESCRIPTION = 2**22
@@ -62,11 +62,7 @@ DESCRIBED = {
 
 def save(model: TensorEstimator, path: str | os.PathLike) -> Path:
     """Write a fitted model to one file; it appears whole or not at all."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
     check_is_fitted(model)
-    path = Path(path)
     tensors: Tensors = {}
     described = {
         "schema": SCHEMA,
@@ -91,13 +87,7 @@ def save(model: TensorEstimator, path: str | os.PathLike) -> Path:
         },
     }
     text = json.dumps(described)
-    metadata = {"vaecp": text, "sha256": _digest(text, tensors)}
-    with whole_file(path) as temporary:
-        try:
-            save_file(tensors, temporary, metadata=metadata)
-        except SafetensorError as error:  # what the system said of the file
-            raise OSError(0, str(error), str(temporary)) from error
-    return path
+    return write_arrays(Path(path), tensors, {"vaecp": text, "sha256": _digest(text, tensors)})
 
 
 def load(path: str | os.PathLike) -> TensorEstimator:
@@ -123,7 +113,31 @@ def load(path: str | os.PathLike) -> TensorEstimator:
             )
         if metadata.get("sha256") != _digest(metadata["vaecp"], tensors):
             raise ValueError("its contents are not those that its checksum was made of")
-        return _built(described, tensors)
+        arrays = _Arrays(tensors)
+        model = _built(described, arrays)
+        arrays.validate()
+        return model
+
+
+class _Arrays(dict[str, np.ndarray]):
+    """The arrays of a file, which remember which of them were asked for."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        super().__init__(tensors)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def validate(self) -> None:
+        """Refuse arrays that no part refers to, and floats that linear algebra does not take."""
+        for name, array in self.items():
+            if name not in self.asked:
+                raise ValueError(f"it has an array {name!r:.60} that none of its parts is made of")
+            short = array.dtype.kind == "f" and array.dtype.itemsize < 4
+            if short and not name.startswith("labels."):
+                raise ValueError(f"{name:.60} has numbers of type {array.dtype}")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from vaecp.errors import CheckpointError, VaecpError
-from vaecp.runtime.files import whole_file, write_text
+from vaecp.runtime.files import write_arrays, write_text
 from vaecp.runtime.processes import is_first, same_everywhere
 
 SCHEMA, HEADER = 2, "checkpoint.json"
@@ -94,12 +94,9 @@ class Checkpoint:
 
     def save(self, name: str, arrays: dict[str, np.ndarray], told: dict[str, Any]) -> None:
         """Keep arrays and plain values of a step, in place of those that were kept of it."""
-        from safetensors.numpy import save_file
-
         whole = {key: np.array(array, order="C", copy=True) for key, array in arrays.items()}
         metadata = {"told": json.dumps(told), "checksum": _checksum(whole, told)}
-        with whole_file(self._path(name)) as temporary:
-            save_file(whole, temporary, metadata)
+        write_arrays(self._path(name), whole, metadata)
         self._saved = time.monotonic()
 
     def load(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:

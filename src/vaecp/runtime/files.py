@@ -62,6 +62,19 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
+def write_arrays(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -> Path:
+    """Write a safetensors file, whole or not at all, and return its path."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    with whole_file(path) as temporary:
+        try:
+            save_file(arrays, temporary, metadata)
+        except SafetensorError as error:  # what the system said of the file
+            raise OSError(0, str(error), str(temporary)) from error
+    return path
+
+
 def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
     """Write a figure of Matplotlib, whole or not at all, and return its path."""
     with whole_file(path) as temporary:

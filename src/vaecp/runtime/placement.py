@@ -41,6 +41,7 @@ class Placement:
         if devices is None and jax.process_count() > 1:
             devices = "all"
         found = tuple(_devices(devices))
+        _check(found)
         return cls(found[: 1 << (len(found).bit_length() - 1)])
 
     @property
@@ -120,6 +121,19 @@ def _devices(devices: Any) -> Sequence[Any]:
             ) from None
     given = list(devices) if isinstance(devices, (list, tuple)) else [devices]
     return [_at(place) if isinstance(place, int) else place for place in given]
+
+
+def _check(devices: Sequence[Any]) -> None:
+    if not devices:
+        raise ValueError('devices is empty: give at least one of jax.devices(), or "all".')
+    for number, device in enumerate(devices):
+        if not hasattr(device, "platform"):
+            raise ValueError(
+                f"devices has {device!r:.60}, which is no device: use some of {jax.devices()}, their "
+                'places, or "all".'
+            )
+        if device in devices[:number]:
+            raise ValueError(f"devices has {device!r:.60} more than once: list every device once.")
 
 
 def _at(place: int) -> Any:

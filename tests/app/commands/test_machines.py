@@ -30,6 +30,13 @@ def table(tmp_path):
     [
         (["--devices", "abacus"], "--devices is 'abacus', but JAX sees only"),
         (["--devices", "0,99"], "--devices is 99, but JAX sees"),
+        (
+            ["--devices", "\N{SUPERSCRIPT TWO}"],
+            "--devices is '\N{SUPERSCRIPT TWO}', but JAX sees only",
+        ),
+        (["--devices", "0 1"], "--devices is '0 1', but JAX sees only"),
+        (["--devices", "9" * 5_000], "but JAX sees only"),
+        (["--seed", str(2**32)], "Invalid value for '--seed'"),
         (["--devices", "cpu", "--method", "HOSVD"], "HOSVD does not choose: leave it out"),
         (
             ["--effort", "huge"],
@@ -44,6 +51,27 @@ def test_devices_that_cannot_be_are_refused_before_the_fit(table, tmp_path, opti
     assert outcome.exit_code == 2
     assert said in outcome.stderr
     assert not (tmp_path / "m.vaecp").exists()
+
+
+NAMED = ("--processes", "2", "--process-id")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--coordinator", "node1", *NAMED, "0"], "--coordinator is 'node1': give HOST:PORT"),
+        (["--coordinator", ":9876", *NAMED, "0"], "--coordinator is ':9876': give HOST:PORT"),
+        (["--coordinator", "node1:x", *NAMED, "0"], "--coordinator is 'node1:x': give HOST:PORT"),
+        (["--coordinator", "node1:70000", *NAMED, "0"], "give HOST:PORT of the first process"),
+        (["--coordinator", "node1:9876", *NAMED, "2"], "--process-id is 2, but there are 2"),
+        (["--coordinator", "node1:9876"], "go together: give all three"),
+    ],
+)
+def test_processes_that_cannot_be_are_refused_before_they_are_waited_for(tmp_path, options, said):
+    outcome = run("fit", tmp_path, "-o", tmp_path / "m.vaecp", *options)
+    assert outcome.exit_code == 2
+    assert said in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
 
 
 @pytest.mark.slow

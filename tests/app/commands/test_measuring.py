@@ -108,6 +108,8 @@ def test_rank_draws_the_curve_of_the_folds(monkeypatch, ratings, tmp_path):
     ("wrong", "line"),
     [
         (("--ranks", "many"), "give integers from 1, such as 5,10,20"),
+        (("--ranks", "1-99999999999999999999"), "at most 1,000 of them"),
+        (("--ranks", "9" * 5_000), "give integers from 1, such as 5,10,20"),
         (("--methods", "Magic"), "there is no method 'Magic'"),
         (("--folds", 1), "folds"),
         (

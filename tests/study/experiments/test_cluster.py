@@ -12,8 +12,11 @@ import time
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from vaecp.app import cli
 from vaecp.data.observations import Observations
 from vaecp.study.experiments import Case, Protocol, Results, candidates, carry_out, fold_runs
 from vaecp.study.experiments.cluster import ClusterError
@@ -94,3 +97,33 @@ def test_a_cluster_that_is_not_there_is_refused(monkeypatch):
     with pytest.raises(ClusterError, match=rf"cluster is {re.escape(repr(address))}, where no"):
         carry_out(runs, [case.tensor], Results(), jobs=address)
     assert time.monotonic() - began < 30
+
+
+COMMANDS = {
+    "compare": ["table.csv", "--methods", "HOSVD", "--quick"],
+    "rank": ["table.csv", "--quick"],
+    "reproduce": ["--quick", "--only", "synthetic r=9"],
+    "evaluate": ["--only", "synthetic", "--gaps", "slabs:0", "--methods", "mean", "--splits", "1"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_many_fits_hands_them_to_the_cluster(name, monkeypatch, tmp_path):
+    handed = []
+
+    def hand_over(runs, tensors, address):
+        handed.append((len(runs), address))
+        raise ClusterError("cluster has no workers")
+
+    monkeypatch.setattr("vaecp.study.experiments.cluster.records", hand_over)
+    monkeypatch.chdir(tmp_path)
+    cells = np.argwhere(np.ones((12, 11)))
+    table = pd.DataFrame(cells, columns=["a", "b"]).assign(y=np.sin(cells.prod(axis=1)))
+    table.to_csv("table.csv", index=False)
+    words = [name, *COMMANDS[name], "--cluster", "tcp://node1:8786", "-o", "out"]
+    outcome = CliRunner().invoke(cli.app, words)
+    assert outcome.exit_code == 2
+    assert outcome.stderr.splitlines()[-1] == "vaecp: error: cluster has no workers"
+    ((n_runs, address),) = handed
+    assert n_runs > 0
+    assert address == "tcp://node1:8786"

@@ -12,6 +12,7 @@ from vaecp.app.commands import suggestions
 from vaecp.app.commands.measuring import (
     QUICK_RANKS,
     command_for,
+    kept_results,
     nothing_measured,
     ranks_of,
     read_entries,
@@ -155,7 +156,7 @@ def _repeats(case: Any, protocol: Any, folder: Path, trials: Trials, printing: P
     """Make the folds and the repeats of every method, and return their rows."""
     from vaecp.study import experiments
 
-    results = experiments.Results(folder)
+    results = kept_results(folder, printing)
     with resumable(folder):
         made = experiments.compare(
             [case],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MACHINES = "Machines"
 SECONDS_TO_LEAVE = 5.0
+PLACE = re.compile(r"[0-9]{1,9}")
+"""Of a device among JAX's, or a port."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Machines(Devices):
         bool,
         typer.Option(
             "--distributed",
-            help="Fit together with the other processes of a Slurm, Open MPI or Kubernetes job.",
+            help="Fit together with the other processes of a Slurm, Open MPI, Kubernetes or cloud TPU job.",
             rich_help_panel=MACHINES,
         ),
     ] = False
@@ -144,11 +147,13 @@ class Machines(Devices):
         if any(each is not None for each in given) and None in given:
             raise typer.BadParameter(
                 "--coordinator, --processes and --process-id go together: give all three, or "
-                "--distributed where Slurm, Open MPI or Kubernetes started this."
+                "--distributed where Slurm, Open MPI, Kubernetes or a cloud TPU started this."
             )
         if not self.several:
             yield
             return
+        if self.coordinator is not None:
+            _check_process(self.coordinator, self.processes or 1, self.process_id or 0)
         from vaecp.runtime.processes import join
 
         join(*given)
@@ -211,6 +216,20 @@ def _end(error: Exception) -> NoReturn:
     os._exit(code)
 
 
+def _check_process(coordinator: str, n_processes: int, number: int) -> None:
+    host, _, port = coordinator.rpartition(":")
+    if not host or not PLACE.fullmatch(port) or not 0 < int(port) < 2**16:
+        raise typer.BadParameter(
+            f"--coordinator is {coordinator!r:.60}: give HOST:PORT of the first process, such as "
+            "node1:9876."
+        )
+    if number >= n_processes:
+        raise typer.BadParameter(
+            f"--process-id is {number}, but there are {n_processes} processes: number them from 0 "
+            f"to {n_processes - 1}."
+        )
+
+
 def _effort(text: str) -> str | float:
     from vaecp.models.vaecp.portfolio import effort_of
 
@@ -226,8 +245,9 @@ def _devices(text: str) -> Any:
     """Return a kind of device as it is, and numbers as integers; JAX knows which there are."""
     from vaecp.runtime.placement import Placement
 
-    numbers = text.replace(",", "").replace(" ", "").isdigit()
-    found = [int(number) for number in text.split(",") if number.strip()] if numbers else text
+    places = [place.strip() for place in text.split(",") if place.strip()]
+    numbers = places and all(PLACE.fullmatch(place) for place in places)
+    found = [int(place) for place in places] if numbers else text
     try:
         Placement.on(found)
     except ValueError as error:

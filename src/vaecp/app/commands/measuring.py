@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vaecp.app.commands.options import Printing, Trials, likelihood_of, numbers
-from vaecp.app.commands.printing import as_json, is_missing, print_notes, print_rows, text_of
+from vaecp.app.commands.printing import (
+    as_json,
+    is_missing,
+    kept_warnings,
+    print_notes,
+    print_rows,
+    text_of,
+)
 from vaecp.app.commands.reading import Reading, Text
 from vaecp.errors import FormatError
 from vaecp.models import registry
@@ -42,6 +49,14 @@ def read_entries(source: Path, reading: Reading, text: Text, printing: Printing)
         observations = replace(observations, notes=(*observations.notes, few))
     print_notes(observations.notes, printing)
     return observations
+
+
+def kept_results(folder: Path, printing: Printing) -> Any:
+    """Return what runs have measured before in a folder; what is wrong with it is one line."""
+    from vaecp.study import experiments
+
+    with kept_warnings(printing):
+        return experiments.Results(folder)
 
 
 def ranks_of(trials: Trials, default: tuple[int, ...]) -> tuple[int, ...]:

@@ -22,13 +22,18 @@ from vaecp.runtime.threads import n_cores
 if TYPE_CHECKING:
     from vaecp.study.experiments import Protocol
 
+MOST_NUMBERS = 1_000
+"""Of a list such as 1-8."""
 PRINTING = "Printing"
 EFFORT = "Effort"
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help=f"Table or array with gaps: {FORMATS}.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed: the same seed gives the same result.")]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, max=2**32 - 1, help="Random seed: the same seed gives the same result."),
+]
 Coverage = Annotated[
     float, typer.Option(help="Probability that the interval from low to high holds the value.")
 ]
@@ -204,12 +209,14 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
     try:
         for part in text.split(","):
             first, _, last = part.strip().partition("-")
-            found += range(int(first), int(last or first) + 1)
-    except ValueError:
+            asked = range(int(first), int(last or first) + 1)
+            found += asked[: MOST_NUMBERS + 1]
+    except (ValueError, OverflowError):
         found = []
-    if not found or min(found) < 1:
+    if not found or min(found) < 1 or len(found) > MOST_NUMBERS:
         raise typer.BadParameter(
-            f"{option} is {text!r}: give integers from 1, such as 5,10,20 or 1-8."
+            f"{option} is {text!r:.60}: give integers from 1, such as 5,10,20 or 1-8, at most "
+            f"{MOST_NUMBERS:,} of them."
         )
     return tuple(found)
 

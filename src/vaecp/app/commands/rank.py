@@ -8,6 +8,7 @@ from typing import Any
 from vaecp.app.commands.measuring import (
     QUICK_RANKS,
     command_for,
+    kept_results,
     nothing_measured,
     ranks_of,
     read_entries,
@@ -49,7 +50,7 @@ def rank(
     observations = read_entries(source, reading, text, printing)
     case = experiments.Case(source.name, observations, candidates)
     folder = trials.output or Path(f"{source.stem}-rank")
-    results = experiments.Results(folder)
+    results = kept_results(folder, printing)
     frame = _curve(case, results, folder, trials, printing)
     failed = told_failures(frame, printing)
     measured = frame[frame["rmse"].notna()]

@@ -15,6 +15,8 @@ from vaecp.formats.text.written import decimal_sign, taken_apart
 
 FEWEST_WITH_UNIT = 3
 """Fewer numbers may have the same unit by chance."""
+LONGEST_INTEGER = len(str(-(2**63)))
+"""Longer ones stay texts: 64 bits do not hold them, and Python does not read more than 4,300 digits."""
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)")
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -124,6 +126,8 @@ def _numbers(texts: Sequence[str], decimal: str | None) -> np.ndarray | None:
     if (decimal_sign(texts) or decimal) == ",":
         texts = [_with_point(text) for text in texts]
     if texts and all(_INTEGER.fullmatch(text) for text in texts):
+        if max(map(len, texts)) > LONGEST_INTEGER:
+            return None
         whole = [int(text) for text in texts]
         return np.array(whole) if max(map(abs, whole)) < 2**63 else None
     if texts and all(_NUMBER.fullmatch(text) for text in texts):
