@@ -98,5 +98,8 @@ def _read(path: Path) -> tuple[tuple[str, ...], str]:
 
 def _git(*arguments: str) -> str:
     return subprocess.run(
-        ["git", "-C", str(HOME), *arguments], capture_output=True, text=True, check=True
+        ["git", "--no-optional-locks", "-C", str(HOME), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
