@@ -1,7 +1,16 @@
 import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from vaecp import VAECP
 from vaecp.data.observations import Observations
-from vaecp.models.vaecp.choosing import MOST_TO_COMPARE, Score, best_of, part_as_dense
+from vaecp.models.vaecp import estimator
+from vaecp.models.vaecp.choosing import (
+    MOST_TO_COMPARE,
+    Score,
+    best_of,
+    choose,
+    part_as_dense,
+)
 
 
 def test_the_better_log_score_decides_beyond_a_margin():
@@ -30,3 +39,19 @@ def test_the_part_that_is_looked_at_is_as_dense_as_the_tensor(random):
 def test_small_tensors_are_looked_at_whole(random):
     tensor = Observations.from_array(random.normal(size=(30, 40)))
     assert len(part_as_dense(tensor, random)) == 1200
+
+
+def test_likelihoods_are_compared_with_linear_algebra_in_one_thread(monkeypatch):
+    """How many threads there are would change the last bits of what decides."""
+    seen = []
+
+    def choosing(*given):
+        pools = threadpool_info()
+        seen.extend(each["num_threads"] for each in pools if each["user_api"] == "blas")
+        return choose(*given)
+
+    monkeypatch.setattr(estimator, "choose", choosing)
+    entries = Observations.from_array(np.arange(20.0).reshape(4, 5) % 7)
+    with threadpool_limits(limits=2, user_api="blas"):
+        VAECP(effort="quick", random_state=0).fit_tensor(entries)
+    assert set(seen) <= {1}

@@ -1,5 +1,7 @@
 """Runs of other code that come out the same today."""
 
+import itertools
+
 import pytest
 
 from vaecp.study import experiments
@@ -54,6 +56,44 @@ def test_runs_that_come_out_otherwise_are_all_made_again(made, shifted, monkeypa
     assert not all(Results(folder).has_made(run) for run in runs)
     runner.carry_out(runs, tensors, Results(folder))
     assert all(Results(folder).has_made(run) for run in runs)
+
+
+@pytest.fixture
+def one_moves(shifted, monkeypatch):
+    """Returns a function after which the fit of this number comes out otherwise, others as before."""
+    usual = shifted._fit
+
+    def arrange(number):
+        numbers = itertools.count()
+
+        def fit(self, *given):
+            return (_moved if next(numbers) == number else usual)(self, *given)
+
+        monkeypatch.setattr(shifted, "_fit", fit)
+
+    return arrange
+
+
+def test_code_with_a_run_that_came_out_otherwise_is_not_confirmed_by_others_later(made, one_moves):
+    runs, tensors, folder, _ = made
+    one_moves(0)
+    for _ in range(2):
+        assert confirm(runs, tensors, Results(folder), 1) == {"Shifted": False}
+        assert len(Results(folder).of_one_version()) == 1
+
+
+@pytest.mark.parametrize(
+    ("moves", "n_made"), [(0, 1), (1, 2)], ids=["of the second code", "of the first"]
+)
+def test_codes_that_were_the_same_are_not_taken_where_a_run_of_one_differs(
+    moves, n_made, made, one_moves
+):
+    runs, tensors, folder, change = made
+    assert confirm(runs, tensors, Results(folder), 1) == {"Shifted": True}
+    change("third")
+    one_moves(moves)  # the run of the second code is the first to be made again
+    assert confirm(runs, tensors, Results(folder), 1) == {"Shifted": False}
+    assert sum(map(Results(folder).has_made, runs)) == n_made
 
 
 def _moved(model, observations, random):

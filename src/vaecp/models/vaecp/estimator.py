@@ -304,17 +304,17 @@ class VAECP(TensorEstimator):
         return self.diagnostics_.by_member()
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
-        kind, why = choose(observations, self.likelihood, Settings.of(self))
-        likelihood = kind.of(observations.values)
-        scaling = likelihood.scaling(observations.values)
         with one_thread():
+            kind, why = choose(observations, self.likelihood, Settings.of(self))
+            likelihood = kind.of(observations.values)
+            scaling = likelihood.scaling(observations.values)
             result = self._fit(observations.scaled(scaling), self._random(), likelihood)
             result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
             return self._take_over(observations, scaling, result, names)
 
     def _learn_stored(self, entries: StoredEntries) -> Self:
         settings = Settings.of(self)
-        with progress_bar("VAECP", self.verbose) as on_progress:
+        with one_thread(), progress_bar("VAECP", self.verbose) as on_progress:
             learned = fit_stored(entries, self.likelihood, settings, self._random(), on_progress)
         self._take_over(learned.sample, learned.scaling, learned.result, own_names(learned.sample))
         self.observed_rows_ = tuple(counts > 0 for counts in entries.counts)

@@ -249,8 +249,11 @@ class Search:
         """Add seeds of the good kinds in turn, while the average of all gains by it."""
         members = [sorted(team.members, key=lambda member: member.loss) for team in good]
         kept = [member for each in members for member in each][:n_wanted]
-        # Rank 0 needs no seeds, and a wider kind than the best is not worth more of them.
-        sources = [team for team in good if 0 < team.kind.rank <= good[0].kind.rank]
+        # Rank 0 needs no seeds, and a wider kind than the best is not worth more of them, unless no other
+        # is there to make up a number that is asked for.
+        sources = [team for team in good if team.kind.rank]
+        narrow = [team for team in sources if team.kind.rank <= good[0].kind.rank]
+        sources = narrow if narrow or not exactly else sources
         seed = max(member.seed for team in good for member in team.members)
         while len(kept) < n_wanted and sources:
             seed += 1

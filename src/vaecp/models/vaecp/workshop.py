@@ -10,7 +10,7 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.keeping import kept_step
-from vaecp.models.vaecp.holdouts import Fold, units_of
+from vaecp.models.vaecp.holdouts import SOME, Fold, units_of
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.descent import (
@@ -23,7 +23,7 @@ from vaecp.models.vaecp.sweeps.descent import (
     take_in,
 )
 from vaecp.models.vaecp.sweeps.solver import Solver
-from vaecp.runtime.threads import in_threads
+from vaecp.runtime.threads import in_threads, n_cores
 
 FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 4
 """Sweeps of the first round; later ones are twice as long each."""
@@ -154,8 +154,14 @@ class Workshop:
         return tuple(replace(each, counts=kind.counts) for each in descents)
 
     def _on_folds(self, train: Callable[[int], Descent]) -> tuple[Descent, ...]:
-        """Train on all folds at once: several are cut where entries are few, and threads idle within one."""
-        return tuple(in_threads(train, range(len(self.folds))))
+        """Train on all folds at once where entries are few: threads then idle within one.
+
+        Many entries, of which two folds are trained on where some are limits, keep more cores busy than that.
+        """
+        numbers = range(len(self.folds))
+        if len(self.observations) > SOME and n_cores() > len(numbers):
+            return tuple(map(train, numbers))
+        return tuple(in_threads(train, numbers))
 
     def _n_starts(self, kind: Kind) -> int:
         """From how many places training starts: narrow members often end in a poor one.

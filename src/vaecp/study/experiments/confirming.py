@@ -31,12 +31,14 @@ def confirm(
     verdicts: dict[str, bool] = {}
     with results.locked():
         for (method, other), group in _by_code(runs, results).items():
+            if results.differs(method, other):
+                verdicts[method] = False
+                continue
             chosen = [group[place] for place in _spread(len(group), most)]
             made = [execute(run, pool[run.data]) for run in chosen]
             same = all(map(same_figures, made, map(results.__getitem__, chosen)))
             results.add(made)
-            if same:
-                results.take_as_todays(method, other, len(made))
+            results.note_same(method, other, len(made) if same else 0)
             verdicts[method] = same and verdicts.get(method, True)
     return verdicts
 

@@ -121,11 +121,17 @@ class Results:
 
     def is_of(self, record: dict[str, Any], wanted: str | None) -> bool:
         """Whether a record was made by this code of its method, or by other code that measures the same."""
-        others = self._confirmed.get((record["method"], wanted or ""), {})
-        return record["code"] == wanted or record["code"] in others
+        return record["code"] == wanted or self._runs_behind(record, wanted) > 0
 
-    def take_as_todays(self, method: str, other: str, n_runs: int) -> None:
-        """Take runs of other code for ones of today's, for so many, made again, measured the same."""
+    def differs(self, method: str, other: str) -> bool:
+        """Whether a run of this other code is known to come out otherwise today."""
+        return self._confirmed.get((method, code(method)), {}).get(other) == 0
+
+    def note_same(self, method: str, other: str, n_runs: int) -> None:
+        """Take runs of other code for ones of today's, for so many, made again, measured the same.
+
+        0 stands for code of which one measured otherwise: no other run may say the contrary later.
+        """
         line = {"method": method, "code": code(method), "other": other, "runs": n_runs}
         self._note_confirmed(line)
         if self.folder is not None:

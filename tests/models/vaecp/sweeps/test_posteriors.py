@@ -36,3 +36,18 @@ def test_chains_of_entries_without_noise_that_determine_too_little_have_finite_r
     band[0], band[1, ::width] = 1e13, 1e13 * (1 + 1e-15)
     mean = chain_means(band, np.full(n_rows * width, 1e13)).reshape(n_rows, width)
     np.testing.assert_allclose(mean.sum(axis=1), 1.0, rtol=1e-3)
+
+
+def test_rows_without_entries_stay_between_those_that_entries_without_noise_determine():
+    """The prior wants differences of neighbours to be small: row 1 is the mean of rows 0 and 2."""
+    n_rows, width = 3, 2
+    band = np.zeros((2 * width + 1, n_rows * width))
+    band[0], band[width] = 2.0, -1.0  # rows of a component lie `width` apart
+    band[width, -width:] = 0.0
+    right = np.zeros(n_rows * width)
+    for row, total in ((0, 1.0), (2, 3.0)):  # of the two numbers of the row
+        band[0, row * width : (row + 1) * width] = 1e20
+        band[1, row * width] = 1e20
+        right[row * width : (row + 1) * width] = 1e20 * total
+    mean = chain_means(band, right).reshape(n_rows, width)
+    np.testing.assert_allclose(mean.sum(axis=1), [1.0, 2.0, 3.0], rtol=1e-3)

@@ -29,12 +29,13 @@ def chain_means(band: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the means of all rows of a chain, from the lower diagonals of their joint precision.
 
     Entries that members of many numbers fit without error are so precise that the precision is no
-    longer positive in floating point: as much is added to its diagonal as makes it so.
+    longer positive in floating point: its diagonal is raised by as small a share as makes it so. By a
+    share of each number, since rows without entries are held by their prior alone.
     """
-    ridge, size = 0.0, float(band[0].max())
+    ridge = 0.0
     while True:
         try:
-            raised = band if not ridge else np.vstack([band[:1] + ridge * size, band[1:]])
+            raised = band if not ridge else np.vstack([(1 + ridge) * band[:1], band[1:]])
             return solveh_banded(raised, right, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             ridge = max(ROUNDING, 10 * ridge)
