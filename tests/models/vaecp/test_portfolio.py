@@ -302,9 +302,9 @@ def test_what_was_useless_beside_one_kind_is_not_tried_beside_the_next():
         return (3.0 if kind.flat else 0.0) - (0.1 if kind.eager == 0.5 else 0.0)
 
     told = Told(loss)
-    search = Search(told, EFFORTS["normal"])
+    search = Search(told, EFFORTS["normal"], 16)
     search.tried(Kind(16))
-    search.move_around(16)
+    search.move_around()
     assert search.best.kind.eager == 0.5
     assert [kind.eager for kind in told.tried if kind.flat] == [0.2, 0.2, 0.2]
 
@@ -313,3 +313,9 @@ def test_as_many_members_as_asked_for_are_trained_where_row_effects_lead():
     chosen = choose_members(workshop(row_effects(0)), EFFORTS["normal"], None, 5)
     assert chosen[0].kind.rank == 0
     assert len(chosen) == 5
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_stated_rank_leads_where_row_effects_are_better(seed):
+    chosen = choose_members(workshop(row_effects(seed), seed), EFFORTS["normal"], 8, 4)
+    assert [candidate.kind.rank for candidate in chosen].count(8) >= 3

@@ -51,8 +51,8 @@ Confirm = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Where the code of a method has changed, make so many of its runs again, and keep the others if "
-        "these come out the same. 0 makes all of them again.",
+        help="Where the code of a method has changed, make so many of its runs on every tensor again, and keep "
+        "the others if these come out the same. 0 makes all of them again.",
     ),
 ]
 

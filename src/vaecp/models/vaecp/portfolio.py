@@ -107,9 +107,9 @@ def choose_members(
         features = LINKS[0] if workshop.observations.features else ""
         kind = Kind(rank if rank is not None else 2, smooth, features=features)
         return [Candidate(kind, n, (), np.empty(0), np.empty(0), 0.0) for n in range(n_wanted)]
-    search = Search(workshop, effort)
-    search.climb(rank)
-    search.move_around(rank)
+    search = Search(workshop, effort, rank)
+    search.climb()
+    search.move_around()
     search.pair_up()
     best = search.lengthened(search.best)
     others = sorted((t for t in search.teams if t.kind != best.kind), key=lambda team: team.loss)
@@ -137,8 +137,8 @@ def _of_other_ranks(teams: Sequence[Team], best: Team) -> list[Team]:
 class Search:
     """Teams that were tried so far, and what may still be spent."""
 
-    def __init__(self, workshop: Workshop, effort: Effort) -> None:
-        self.workshop, self.effort = workshop, effort
+    def __init__(self, workshop: Workshop, effort: Effort, rank: int | None = None) -> None:
+        self.workshop, self.effort, self.rank = workshop, effort, rank
         self.teams: list[Team] = []
         self.budget = effort.budget(len(workshop.observations))
         self.ends = None if effort.seconds is None else time.monotonic() + effort.seconds
@@ -149,12 +149,16 @@ class Search:
 
     @property
     def best(self) -> Team:
-        """The narrowest kind that is about as good as the best: wide ones cost many times more."""
-        lowest = min(team.loss for team in self.teams)
-        good = [team for team in self.teams if team.loss < lowest + 2 * WORTH]
+        """The narrowest kind that is about as good as the best: wide ones cost many times more.
+
+        Of kinds of the rank that was asked for, if one was.
+        """
+        asked = [team for team in self.teams if team.kind.rank == self.rank] or self.teams
+        lowest = min(team.loss for team in asked)
+        good = [team for team in asked if team.loss <= lowest + 2 * WORTH] or asked
         return min(good, key=lambda team: (team.kind.rank, team.loss))
 
-    def climb(self, rank: int | None) -> None:
+    def climb(self) -> None:
         """Try row effects alone, then ranks from small to large until some in a row do worse."""
         workshop = self.workshop
         smooth = any(chain is not None for chain in workshop.chains)
@@ -166,9 +170,9 @@ class Search:
             for link in LINKS:
                 self.tried(replace(alone.kind, features=link))
         first = replace(alone.kind, features=self.best.kind.features)
-        if rank is not None:
+        if self.rank is not None:
             for counts in self.climbing_counts:
-                self.tried(replace(first, rank=rank, counts=counts))
+                self.tried(replace(first, rank=self.rank, counts=counts))
             return
         start = self.best.loss
         for trainer in range(len(workshop.likelihood.trainers())):
@@ -190,12 +194,12 @@ class Search:
             if n_worse == patience and each > 2:
                 break
 
-    def move_around(self, rank: int | None) -> None:
+    def move_around(self) -> None:
         """Try kinds that differ in one thing from the best, until none of them is better."""
         useless: set[tuple[str, Any]] = set()
         for _ in range(self.effort.n_rounds):
             centre = self.best
-            for kind in self.neighbours(centre.kind, rank):
+            for kind in self.neighbours(centre.kind):
                 change = _change(centre.kind, kind)
                 if change in useless or not self.affords_kind(kind, MOVING):
                     continue
@@ -204,7 +208,7 @@ class Search:
             if self.best.loss > centre.loss - 2 * WORTH:
                 return
 
-    def neighbours(self, kind: Kind, rank: int | None) -> Iterator[Kind]:
+    def neighbours(self, kind: Kind) -> Iterator[Kind]:
         """Yield kinds that were not tried yet."""
         found = [replace(kind, eager=eager) for eager in EAGERS] if kind.rank else []
         if kind.smooth:
@@ -219,7 +223,7 @@ class Search:
             modes = range(len(self.workshop.observations.shape))
             flat = (tuple(sorted({*kind.flat, mode})) for mode in modes)
             found += [replace(kind, flat=each) for each in flat]
-        if rank is None and kind.rank:
+        if self.rank is None and kind.rank:
             found += [replace(kind, rank=each) for each in (kind.rank // 2, 2 * kind.rank)]
         known = {team.kind for team in self.teams}
         for each in found:

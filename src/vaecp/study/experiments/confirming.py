@@ -23,22 +23,22 @@ SAME = 1e-6
 def confirm(
     runs: Sequence[Run], tensors: Iterable[Tensor], results: Results, most: int
 ) -> dict[str, bool]:
-    """Make up to so many runs of every method and every other code again; say which came out the same.
+    """Make up to so many runs of every method on every tensor again; say which came out the same.
 
-    Where all did, `results` takes the others of that code for runs of today's code.
+    Where all did, `results` takes the others on that tensor by the same code for runs of today's code. A run that
+    fails today says nothing, and leaves the record that there is.
     """
     pool = {tensor.fingerprint: tensor for tensor in tensors}
     verdicts: dict[str, bool] = {}
     with results.locked():
-        for (method, other), group in _by_code(runs, results).items():
-            if results.differs(method, other):
-                verdicts[method] = False
-                continue
-            chosen = [group[place] for place in _spread(len(group), most)]
-            made = [execute(run, pool[run.data]) for run in chosen]
-            same = all(map(same_figures, made, map(results.__getitem__, chosen)))
-            results.add(made)
-            results.note_same(method, other, len(made) if same else 0)
+        for (method, dataset, other), group in _by_code(runs, results).items():
+            same = not results.differs(method, dataset, other)
+            if same:
+                chosen = [group[place] for place in _spread(len(group), most)]
+                made = [execute(run, pool[run.data]) for run in chosen]
+                same = all(map(same_figures, made, map(results.__getitem__, chosen)))
+                results.add([record for record in made if not record["error"]])
+                results.note_same(method, dataset, other, len(made) if same else 0)
             verdicts[method] = same and verdicts.get(method, True)
     return verdicts
 
@@ -49,13 +49,14 @@ def same_figures(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     return np.allclose(one, other, rtol=SAME, atol=0.0, equal_nan=True)
 
 
-def _by_code(runs: Iterable[Run], results: Results) -> dict[tuple[str, str], list[Run]]:
-    """Group the runs that other code has made, by method and code."""
-    found: dict[tuple[str, str], list[Run]] = {}
+def _by_code(runs: Iterable[Run], results: Results) -> dict[tuple[str, str, str], list[Run]]:
+    """Group the runs that other code has made, by method, tensor and code."""
+    found: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         if run in results and not results.has_made(run) and not results[run]["error"]:
-            found.setdefault((run.method, results[run]["code"]), []).append(run)
-    return {each: group for each, group in found.items() if each[1] not in ("", code(each[0]))}
+            key = run.method, run.dataset, results[run]["code"]
+            found.setdefault(key, []).append(run)
+    return {key: group for key, group in found.items() if key[2] not in ("", code(key[0]))}
 
 
 def _spread(size: int, most: int) -> list[int]:

@@ -84,7 +84,7 @@ class Results:
         self.folder = None if folder is None else Path(folder)
         self._records: dict[str, dict[str, Any]] = {}
         self._codes: dict[str, dict[str, str]] = {}
-        self._confirmed: dict[tuple[str, str], dict[str, int]] = {}
+        self._confirmed: dict[tuple[str, str, str], dict[str, int]] = {}
         if self.folder is not None:
             _make_folder(self.folder)
             if self.path.exists():
@@ -123,16 +123,17 @@ class Results:
         """Whether a record was made by this code of its method, or by other code that measures the same."""
         return record["code"] == wanted or self._runs_behind(record, wanted) > 0
 
-    def differs(self, method: str, other: str) -> bool:
-        """Whether a run of this other code is known to come out otherwise today."""
-        return self._confirmed.get((method, code(method)), {}).get(other) == 0
+    def differs(self, method: str, dataset: str, other: str) -> bool:
+        """Whether a run of this other code on a tensor is known to come out otherwise today."""
+        return self._confirmed.get((method, dataset, code(method)), {}).get(other) == 0
 
-    def note_same(self, method: str, other: str, n_runs: int) -> None:
-        """Take runs of other code for ones of today's, for so many, made again, measured the same.
+    def note_same(self, method: str, dataset: str, other: str, n_runs: int) -> None:
+        """Take runs of other code on a tensor for ones of today's: so many, made again, measured the same.
 
         0 stands for code of which one measured otherwise: no other run may say the contrary later.
         """
-        line = {"method": method, "code": code(method), "other": other, "runs": n_runs}
+        line = {"method": method, "dataset": dataset, "code": code(method)}
+        line |= {"other": other, "runs": n_runs}
         self._note_confirmed(line)
         if self.folder is not None:
             _append(self.folder / CODE, [json.dumps(line)])
@@ -168,7 +169,8 @@ class Results:
         ]
 
     def _runs_behind(self, record: dict[str, Any], wanted: str | None) -> int:
-        return self._confirmed.get((record["method"], wanted or ""), {}).get(record["code"], 0)
+        key = record["method"], str(record.get("dataset")), wanted or ""
+        return self._confirmed.get(key, {}).get(record["code"], 0)
 
     def _take(self, path: Path) -> None:
         self._keep(_read(path))
@@ -184,10 +186,11 @@ class Results:
             self._records[record["key"]] = record
 
     def _note_confirmed(self, line: dict[str, Any]) -> None:
-        method, wanted, other = (str(line.get(name)) for name in ("method", "code", "other"))
-        known = self._confirmed.setdefault((method, wanted), {})
+        method, dataset = str(line.get("method")), str(line.get("dataset"))
+        wanted, other = str(line.get("code")), str(line.get("other"))
+        known = self._confirmed.setdefault((method, dataset, wanted), {})
         known[other] = line["runs"]
-        for earlier, n_runs in self._confirmed.get((method, other), {}).items():
+        for earlier, n_runs in self._confirmed.get((method, dataset, other), {}).items():
             known.setdefault(earlier, min(n_runs, line["runs"]))
 
     def _note_codes(self) -> None:

@@ -206,8 +206,8 @@ def code_in_words(frame: Table) -> str:
     fewest = confirmed.groupby("method", sort=False)["confirmed"].min()
     told = ", ".join(f"{method} {n_runs}" for method, n_runs in fewest.items())
     return (
-        f"{words}, or of code with the same figures: of some methods so many runs, chosen evenly, were made "
-        f"again, and all agreed to six digits ({told})"
+        f"{words}, or of code with the same figures: on every tensor at least so many runs of a method were "
+        f"made again, and agreed to six digits ({told})"
     )
 
 
