@@ -26,26 +26,31 @@ def ordered_modes(observations: Observations) -> tuple[bool, ...]:
     apart (von Neumann's ratio, 1 where the order means nothing). Where hardly any entry has a
     neighbour in its fibre, the effects of rows are compared instead.
     """
+    return tuple(bool(follows) for follows in orders(observations))
+
+
+def orders(observations: Observations) -> tuple[bool | None, ...]:
+    """Tell the same, and None for modes of which neighbours and rows are too few to tell."""
     if len(observations) > MAX_ENTRIES:
         return (False,) * observations.n_modes
     found = []
     for mode, n_rows in enumerate(observations.shape):
-        follows = None
-        if n_rows >= MIN_ROWS and keys_fit(observations.shape):
+        follows = None if n_rows >= MIN_ROWS else False
+        if follows is None and keys_fit(observations.shape):
             follows = _neighbours_are_alike(observations, mode)
-        if n_rows >= MIN_ROWS and follows is None:  # fibres have too few entries to tell
+        if follows is None:  # fibres have too few entries to tell
             follows = _effects_are_alike(observations, mode)
-        found.append(bool(follows))
+        found.append(follows)
     return tuple(found)
 
 
-def _effects_are_alike(observations: Observations, mode: int) -> bool:
-    """Compare the effects of neighbouring rows with those of any two rows."""
+def _effects_are_alike(observations: Observations, mode: int) -> bool | None:
+    """Compare the effects of neighbouring rows with those of any two rows; None where rows are too few."""
     rows, values = observations.indices[:, mode], _without_others(observations, mode)
     counts = np.bincount(rows, minlength=observations.shape[mode])
     seen = np.flatnonzero(counts)
     if len(seen) < MIN_PAIRS:
-        return False
+        return None
     effects = np.bincount(rows, values, minlength=len(counts))[seen] / counts[seen]
     noise = values.var() / counts[seen]
     # Rows have few entries or many, and may be sorted by that: differences are standardised.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from vaecp.data.observations import Observations
-from vaecp.data.order import ordered_modes
 from vaecp.data.support import Support
 from vaecp.errors import ObservationError
 from vaecp.models.checks import check_at_least
@@ -23,6 +22,7 @@ from vaecp.models.vaecp.members import member_of
 from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members, effort_of
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.sweeps.chains import Chain
+from vaecp.models.vaecp.trial import chains_through, order_of
 from vaecp.models.vaecp.workshop import WORTH, Candidate, Workshop
 
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
@@ -97,13 +97,11 @@ def plan(observations: Observations, settings: Settings, random: np.random.Gener
     """Find the modes that have an order, and hold entries out."""
     seed = int(random.integers(2**31))
     asks_order = settings.smooth or settings.neighbours
-    ordered = ordered_modes(observations) if asks_order else (False,) * observations.n_modes
+    ordered = order_of(observations, settings.likelihood, seed) if asks_order else ()
+    ordered = ordered or (False,) * observations.n_modes
     draw = np.random.default_rng(seed)
     folds = folds_for(observations, ordered, draw) if settings.recipe.held_out else ()
-    chains = tuple(
-        Chain.through(labels, len(labels)) if has_order and settings.smooth else None
-        for has_order, labels in zip(ordered, observations.labels, strict=True)
-    )
+    chains = chains_through(observations, ordered if settings.smooth else ())
     cut = cut_further(observations) if folds else None
     return Plan(observations, folds, cut, ordered, chains, seed)
 

@@ -19,7 +19,10 @@ from vaecp.models.vaecp.asked import gaps_asked_for
 FEW, SOME = 1_500, 15_000
 """Below these numbers of entries, four and two rounds of hold-outs are made."""
 
-LEAST = 12
+LEAST = 24
+"""Of fewer entries none are held out: the few errors that came of it would tell too little."""
+LEAST_CUT = 12
+"""Of exact values, that are taken for limited ones."""
 MAX_HELD_OUT = 100_000
 SCATTERED = 0.07
 STRUCTURED = 0.015
@@ -126,7 +129,7 @@ def cut_further(observations: Observations) -> Fold | None:
     moved ones; in training only that is known of them.
     """
     limits = observations.limits
-    if limits is None or len(observations) < LEAST:
+    if limits is None or len(observations) < LEAST_CUT:
         return None
     values, n_all = observations.values, len(observations) + len(limits)
     lower, upper = limits.lower.copy(), limits.upper.copy()
@@ -139,7 +142,7 @@ def cut_further(observations: Observations) -> Fold | None:
         lowest = float(np.quantile(values, np.clip(below.sum() / n_all, *SHARES_TO_CUT)))
         upper[below] = np.maximum(upper[below], lowest)
     cut = (values > highest) | (values < lowest)
-    if not LEAST <= cut.sum() < len(values):
+    if not LEAST_CUT <= cut.sum() < len(values):
         return None
     held_out = observations.take(cut)
     moved = Limits(
