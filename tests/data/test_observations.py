@@ -218,3 +218,14 @@ def test_values_of_single_precision_are_taken_without_a_warning(recwarn):
     values = np.array([1.0, 2.0], dtype=np.float32)
     Observations(np.array([[0, 0], [1, 1]]), values, (2, 2))
     assert not recwarn.list
+
+
+def test_none_is_a_gap_of_an_array_of_objects():
+    found = Observations.from_array([[1, None, 3.5], [True, 5, 6]])
+    np.testing.assert_array_equal(found.values, [1, 3.5, 1, 5, 6])
+    assert found.indices.tolist() == [[0, 0], [0, 2], [1, 0], [1, 1], [1, 2]]
+
+
+def test_a_text_in_an_array_of_objects_is_refused_with_its_place():
+    with pytest.raises(ObservationError, match=r"'x' \(str\) at \(1, 0\)"):
+        Observations.from_array(np.array([[1, None], ["x", 2]], dtype=object))

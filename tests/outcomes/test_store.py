@@ -110,3 +110,9 @@ def test_a_text_that_no_encoding_has_is_a_label_like_others(tmp_path):
     loaded = vaecp.load(vaecp.save(model, tmp_path / "m.vaecp"))
     np.testing.assert_array_equal(loaded.predict(keys), model.predict(keys))
     assert "\ud800" in loaded.labels_[0]
+
+
+def test_files_of_the_same_fit_are_equal_byte_by_byte(tmp_path):
+    model = vaecp.CPALS(rank=1, random_state=0).fit([(a, b) for a in "xyz" for b in "uv"], range(6))
+    written = {vaecp.save(model, tmp_path / f"{n}.vaecp").read_bytes() for n in range(8)}
+    assert len(written) == 1

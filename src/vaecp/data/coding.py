@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def dense_entries(array: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray,
     array = np.ma.getdata(array) if observed is not None else np.asarray(array)
     if array.dtype.kind == "c":
         raise ObservationError("the array is complex: give its real and imaginary parts apart.")
+    array = _numbers(array)
     if array.dtype.kind not in "iubf":
         raise ObservationError(f"the array has dtype {array.dtype}: use numbers.")
     known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
@@ -47,6 +49,19 @@ def dense_entries(array: Any, mask: Any = None) -> tuple[np.ndarray, np.ndarray,
         known &= mask
     indices = np.stack(np.nonzero(known), axis=1) if array.ndim else np.empty((0, 0), int)
     return indices, array[known], array.shape
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """Return an array of objects as one of numbers: None is a gap, as in lists and databases."""
+    if array.dtype.kind != "O":
+        return array
+    for place, item in np.ndenumerate(array):
+        if item is not None and not isinstance(item, Real):
+            raise ObservationError(
+                f"the array has {item!r:.50} ({type(item).__name__}) at {place}: use numbers, and NaN or "
+                "None for gaps."
+            )
+    return array.astype(np.float64)
 
 
 def coded_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Iterator
@@ -70,9 +71,25 @@ def write_arrays(path: Path, arrays: dict[str, Any], metadata: dict[str, str]) -
     with whole_file(path) as temporary:
         try:
             save_file(arrays, temporary, metadata)
+            _sort_header(temporary)
         except SafetensorError as error:  # what the system said of the file
             raise OSError(0, str(error), str(temporary)) from error
     return path
+
+
+def _sort_header(path: Path) -> None:
+    """Put the metadata of a safetensors file in the order of their names.
+
+    Its writer takes them in a random order, by which files of the same content would differ.
+    """
+    with path.open("r+b") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        if len(text) <= size:  # spaces fill it up, as the format has it
+            file.seek(8)
+            file.write(text.ljust(size))
 
 
 def write_figure(path: Path, figure: Any, dpi: int = 150) -> Path:
