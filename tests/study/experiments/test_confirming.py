@@ -96,8 +96,20 @@ def test_codes_that_were_the_same_are_not_taken_where_a_run_of_one_differs(
     assert sum(map(Results(folder).has_made, runs)) == n_made
 
 
-def _moved(model, observations, random):
+@pytest.mark.parametrize(("step", "same"), [(0.01, True), (0.5, False)])
+def test_a_method_that_does_not_repeat_itself_need_only_be_near(
+    step, same, made, shifted, monkeypatch
+):
+    runs, tensors, folder, _ = made
+    numbers = itertools.count(1)
+    monkeypatch.setattr(
+        shifted, "_fit", lambda self, *given: _moved(self, *given, level=step * next(numbers))
+    )
+    assert confirm(runs, tensors, Results(folder), 1) == {"Shifted": same}
+
+
+def _moved(model, observations, random, level=2.0):
     from vaecp.models.fitted import Diagnostics, FitResult
 
-    level = type(model).fitted_type
-    return FitResult(level(0.1), Diagnostics(found={"rank": 2}))
+    kind = type(model).fitted_type
+    return FitResult(kind(level), Diagnostics(found={"rank": 2}))

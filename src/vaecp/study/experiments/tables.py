@@ -207,7 +207,7 @@ def code_in_words(frame: Table) -> str:
     told = ", ".join(f"{method} {n_runs}" for method, n_runs in fewest.items())
     return (
         f"{words}, or of code with the same figures: on every tensor at least so many runs of a method were "
-        f"made again, and agreed to six digits ({told})"
+        f"made again, and agreed to six digits, or within a tenth where a method draws anew at every run ({told})"
     )
 
 
