@@ -187,7 +187,7 @@ def test_a_person_at_a_terminal_sees_the_steps_and_the_time_left(table, monkeypa
 
 
 def test_the_check_of_a_report_reports_how_far_it_is():
-    data = Observations.from_array(np.arange(24.0).reshape(6, 4))
+    data = Observations.from_array(np.arange(48.0).reshape(8, 6))
     units = set()
     with watched(lambda done, total, unit: units.add(unit)):
         check_on_held_out(vaecp.VAECP(rank=1, n_members=1), data)
