@@ -86,7 +86,9 @@ def moments(seed, n):
 
 @pytest.mark.parametrize("seconds", moments("complete", n_cases(3, 40)))
 def test_complete_stops_at_once(source, tmp_path, seconds):
+    # With more effort than usual, so that it does not come to its end before.
     command = ["complete", source, "-o", "out.npy", "--save", "model.vaecp"]
+    command += ["--effort", "thorough"]
     check(*interrupted(command, tmp_path, seconds), tmp_path, {"model.vaecp"})
 
 

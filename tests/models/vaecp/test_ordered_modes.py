@@ -55,14 +55,18 @@ def test_empty_rows_lie_between_their_neighbours(rows):
 
 
 def test_an_empty_row_is_less_certain_than_those_beside_it():
-    array = spectra(0)
-    array[:, :, 20:25] = np.nan
-    model = VAECP(**QUICK).fit_tensor(Observations.from_array(array))
-    cells = np.argwhere(np.ones((6, 16)))
-    empty, beside = (
-        model.predict_at(np.column_stack([cells, np.full(len(cells), row)])) for row in (22, 26)
-    )
-    assert empty.ignorance_std.mean() > 1.05 * beside.ignorance_std.mean()
+    """Usually: a member for which ten entries count as one is nearly as unsure of all rows."""
+    cells, ratios = np.argwhere(np.ones((6, 16))), []
+    for seed in range(3):
+        array = spectra(seed)
+        array[:, :, 20:25] = np.nan
+        model = VAECP(**QUICK).fit_tensor(Observations.from_array(array))
+        empty, beside = (
+            model.predict_at(np.column_stack([cells, np.full(len(cells), row)])).ignorance_std
+            for row in (22, 26)
+        )
+        ratios.append(empty.mean() / beside.mean())
+    assert np.median(ratios) > 1.5
 
 
 def test_smooth_rows_fill_sparse_smooth_data_better():
