@@ -5,6 +5,7 @@ import pytest
 
 import vaecp
 from vaecp.data.order import ordered_modes, orders
+from vaecp.models.vaecp import fitting
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
 from vaecp.models.vaecp.trial import order_of
 
@@ -39,6 +40,21 @@ def test_rows_have_none_where_held_out_entries_do_not_gain(seed):
     tensor = vaecp.Observations.from_array(array)
     assert orders(tensor) == (None, None)
     assert order_of(tensor, GAUSSIAN, 0) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"smooth": False}, {"recipe": vaecp.Recipe(held_out=False)}], ids=str
+)
+def test_no_trial_is_made_that_was_not_asked_for(settings, monkeypatch):
+    """It would need smooth rows, and entries to hold out."""
+
+    def refused(*given):
+        raise AssertionError("a trial was made")
+
+    monkeypatch.setattr(fitting, "order_of", refused)
+    tensor, _, _ = sparse()
+    plain = {"rank": 1, "n_members": 1, "likelihood": "gaussian", "random_state": 0}
+    vaecp.VAECP(**plain, **settings).fit_tensor(tensor)
 
 
 @pytest.mark.slow

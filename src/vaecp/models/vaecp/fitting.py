@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vaecp.data.observations import Observations
+from vaecp.data.order import ordered_modes
 from vaecp.data.support import Support
 from vaecp.errors import ObservationError
 from vaecp.models.checks import check_at_least
@@ -96,14 +97,21 @@ class Plan:
 def plan(observations: Observations, settings: Settings, random: np.random.Generator) -> Plan:
     """Find the modes that have an order, and hold entries out."""
     seed = int(random.integers(2**31))
-    asks_order = settings.smooth or settings.neighbours
-    ordered = order_of(observations, settings.likelihood, seed) if asks_order else ()
-    ordered = ordered or (False,) * observations.n_modes
+    ordered = _ordered(observations, settings, seed)
     draw = np.random.default_rng(seed)
     folds = folds_for(observations, ordered, draw) if settings.recipe.held_out else ()
     chains = chains_through(observations, ordered if settings.smooth else ())
     cut = cut_further(observations) if folds else None
     return Plan(observations, folds, cut, ordered, chains, seed)
+
+
+def _ordered(observations: Observations, settings: Settings, seed: int) -> tuple[bool, ...]:
+    """Say of every mode whether its order counts; a trial is one of smooth rows and held-out entries."""
+    if not (settings.smooth or settings.neighbours):
+        return (False,) * observations.n_modes
+    if settings.smooth and settings.recipe.sweeps and settings.recipe.held_out:
+        return order_of(observations, settings.likelihood, seed)
+    return ordered_modes(observations)
 
 
 @dataclass(frozen=True, eq=False)
