@@ -48,7 +48,7 @@ docs-outputs: .venv/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]' --constraint constraints.txt
 	touch $@
 
-# Takes about a quarter of an hour, and an idle machine.
+# Takes about twenty minutes, and an idle machine.
 bench: .venv/.installed-bench
 	$(BIN)/python benchmarks/run_all.py
 

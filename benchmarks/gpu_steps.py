@@ -150,7 +150,7 @@ def _forward_alone(problem: Problem) -> float:
     random = np.random.default_rng(0)
     n_rows = sum(SHAPE)
     offsets = np.cumsum([0, *SHAPE[:-1]])
-    tables = fused.Tables(
+    tables = fused.RowTables(
         problem.training.indices[0, :BATCH] + jnp.asarray(offsets, jnp.int32),
         jnp.asarray(random.normal(size=(n_rows, HIDDEN)), jnp.float32),
         jnp.zeros((n_rows, 0)),

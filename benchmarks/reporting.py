@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vaecp.runtime.threads import n_cores
 from vaecp.runtime.versions import versions
+from vaecp.study.experiments.provenance import commit
 
 PACKAGES = ("jax", "numba", "numpy", "torch", "smurff", "tensorly")
 LOAD_AT_START = round(os.getloadavg()[0], 2)
@@ -36,6 +37,7 @@ def machine() -> dict:
         "cpu": _cpu_model(),
         "device": jax.devices()[0].device_kind,
         "versions": versions(*PACKAGES),
+        "commit": commit(),
     }
 
 

@@ -1,6 +1,6 @@
 """All speed benchmarks, one after the other, and their figures beside what they should be.
 
-python benchmarks/run_all.py            under a quarter of an hour on two idle cores
+python benchmarks/run_all.py            about twenty minutes on two idle cores
 python benchmarks/run_all.py --full     sugar too, and ten million entries
 python benchmarks/run_all.py --smoke    does everything run? The figures mean nothing
 """
@@ -36,6 +36,9 @@ def plan(args: argparse.Namespace) -> dict[str, list[str]]:
             "fits": ["--dataset", "amino", "--smoke"],
             "prediction": ["--entries", "10000", "--repeats", "1"],
             "scaling": ["--largest", "10000", "--base", "10000", "--sweep", "entries"],
+            "sizes": ["--only", "6"],
+            "spent": ["--only", "6"],
+            "time_left": ["--only", "6"],
         }
     datasets = ("amino", "fia", "sugar") if args.full else ("amino", "fia")
     return {
@@ -43,6 +46,9 @@ def plan(args: argparse.Namespace) -> dict[str, list[str]]:
         "fits": [word for dataset in datasets for word in ("--dataset", dataset)],
         "prediction": [],
         "scaling": [] if args.full else ["--largest", "1000000", "--base", "100000"],
+        "sizes": [],
+        "spent": [],
+        "time_left": [],
     }
 
 

@@ -1,8 +1,9 @@
 """Where the seconds of a default fit go, by the number of entries.
 
 The fit of each size is made twice, and the second is told: nothing is compiled in it. Steps are those of
-`vaecp.models.vaecp`: comparing likelihoods, searching kinds of members, glimpsing at networks, training them, judging
-(in which the members that are kept learn from all entries), and predicting the held-out entries.
+`vaecp.models.vaecp`: comparing likelihoods, planning (which modes have an order, what is held out), searching
+kinds of members, glimpsing at networks, training them, judging (in which the members that are kept learn from
+all entries), and predicting the held-out entries.
 
     python benchmarks/spent.py
     python benchmarks/spent.py --only 807,41004
@@ -23,6 +24,7 @@ from vaecp.models.vaecp.gradients import fits
 
 STEPS = {
     "comparing likelihoods": (estimator, "choose"),
+    "planning": (fitting, "plan"),
     "searching": (fitting, "choose_members"),
     "glimpsing at networks": (fits, "glimpsed_members"),
     "training networks": (fits, "network_members"),

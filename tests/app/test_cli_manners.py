@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ from vaecp.app.commands import suggestions
 from vaecp.data.observations import Observations
 from vaecp.models import registry
 from vaecp.outcomes.holdout import check_on_held_out
-from vaecp.runtime.progress import progress_bar, watched
+from vaecp.runtime.progress import _clock, progress_bar, watched
 
 COMMANDS = (
     "complete",
@@ -175,15 +176,23 @@ def test_training_reports_its_steps_to_whoever_watches_and_draws_no_bar(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_person_at_a_terminal_sees_the_steps_and_the_time_left(table, monkeypatch):
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_a_person_at_a_terminal_sees_the_steps_and_the_time_left(table, monkeypatch, columns):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", columns)
     outcome = complete(table)
     assert outcome.exit_code == 0
     assert "Fitting 6 x 5 x 4" in outcome.stderr
-    assert "elapsed" in outcome.stderr
-    assert "left" in outcome.stderr
+    assert re.search(r"\d+ % \w+", outcome.stderr)
+    assert re.search(r"\d:\d\d, left (\d|-)+:(\d\d|--)\W", outcome.stderr)
     assert "Fitting" not in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.9, "0:00"), (83, "1:23"), (754, "12:34"), (4 * 3600 + 83, "4:01:23")]
+)
+def test_times_are_short(seconds, shown):
+    assert _clock(seconds) == shown
 
 
 def test_the_check_of_a_report_reports_how_far_it_is():
@@ -191,7 +200,7 @@ def test_the_check_of_a_report_reports_how_far_it_is():
     units = set()
     with watched(lambda done, total, unit: units.add(unit)):
         check_on_held_out(vaecp.VAECP(rank=1, n_members=1), data)
-    assert "trainings" in units
+    assert any(unit.startswith("% searching") for unit in units)
 
 
 def test_a_wrong_option_points_to_the_help_of_its_command(table):

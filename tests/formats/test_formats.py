@@ -181,9 +181,9 @@ def test_a_missing_file_gets_one_line_with_the_kinds(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", KINDS)
-def test_an_empty_file_gets_one_line_with_the_kinds(tmp_path, suffix):
+def test_an_empty_file_gets_one_line_that_says_what_to_check(tmp_path, suffix):
     (tmp_path / f"empty{suffix}").touch()
-    with pytest.raises(FormatError, match=r"is empty.*\.csv, \.tsv, \.parquet"):
+    with pytest.raises(FormatError, match=r"is empty \(0 bytes\): check how it was exported"):
         read(tmp_path / f"empty{suffix}")
 
 

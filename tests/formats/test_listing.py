@@ -77,6 +77,17 @@ def test_a_european_table_is_written_with_its_signs_and_units(filled):
     ]
 
 
+def test_gaps_among_answers_are_filled_with_the_more_probable_one(filled):
+    """The means of this completion are 0.1 at the first entry and 1.1, 10.1 and 11.1 at the others."""
+    lines = filled("user,week,came\nann,1,\nann,2,Nein\nbob,1,\nbob,2,Ja\n").read_text()
+    assert [line.split(",")[2:5] for line in lines.splitlines()[1:]] == [
+        ["Nein", "False", "0.123"],
+        ["Nein", "True", "1.123"],
+        ["Ja", "False", "10.123"],
+        ["Ja", "True", "11.123"],
+    ]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_the_encoding_of_the_input_is_kept(filled, encoding):
     path = filled("city,day,y\nKöln,1,5\nKöln,2,\n".encode(encoding))

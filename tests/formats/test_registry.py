@@ -13,7 +13,7 @@ from vaecp.data.observations import Observations
 from vaecp.errors import FormatError
 from vaecp.formats import read, registry, write
 from vaecp.formats.common import named_arrays
-from vaecp.formats.registry import Format, Kind
+from vaecp.formats.registry import FileKind, Format
 from vaecp.outcomes.store import load
 
 
@@ -38,7 +38,7 @@ class Nested(Format):
 @pytest.fixture
 def nested(monkeypatch):
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
-    registry.register(Kind((".nested",), Nested()))
+    registry.register(FileKind((".nested",), Nested()))
 
 
 def test_a_registered_format_gives_back_what_it_was_given(nested, tmp_path):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from jax.errors import JaxRuntimeError
 
 from vaecp.errors import CheckpointError
 from vaecp.runtime.checkpoints import HEADER, Checkpoint, checkpoint, kept_in
@@ -111,6 +112,17 @@ def test_a_computation_that_fails_after_it_went_on_names_the_folder(tmp_path):
     match = r"went on from what is kept here, and failed \(IndexError: of what was kept\)"
     with pytest.raises(CheckpointError, match=match), kept_in(tmp_path, OF):
         compute(checkpoint())
+
+
+def test_a_connection_that_is_lost_is_not_laid_on_what_was_kept(tmp_path, monkeypatch):
+    Checkpoint(tmp_path, OF).save("step", ARRAYS, {})
+    lost = pytest.raises(JaxRuntimeError, match="reset by peer")
+    with lost, kept_in(tmp_path, OF):
+        kept = checkpoint()
+        assert kept is not None
+        kept.load("step")
+        monkeypatch.setattr("vaecp.runtime.processes.n_processes", lambda: 2)
+        raise JaxRuntimeError("Connection reset by peer")
 
 
 def test_a_computation_that_fails_by_itself_is_not_said_to_go_on(tmp_path):

@@ -3,6 +3,8 @@ import time
 
 import pytest
 
+from vaecp.runtime import threads
+from vaecp.runtime.progress import report, watched
 from vaecp.runtime.threads import MOST_SIDE_BY_SIDE, in_threads, side_by_side
 
 
@@ -19,6 +21,14 @@ def test_work_within_threads_takes_no_more_threads():
         lambda _: (threading.get_ident(), in_threads(inner, range(3))), [0, 1]
     ):
         assert set(own) == {outer}
+
+
+def test_whoever_watches_is_told_of_work_in_threads(monkeypatch):
+    monkeypatch.setattr(threads, "n_cores", lambda: 2)
+    told = []
+    with watched(lambda done, total, unit: told.append(done)):
+        in_threads(lambda item: report(item, 3, "items"), range(3))
+    assert sorted(told) == [0, 1, 2]
 
 
 def test_work_side_by_side_comes_in_order_and_takes_no_more_than_it_can_hold():

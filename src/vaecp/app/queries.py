@@ -31,7 +31,7 @@ class Answer(NamedTuple):
     ----------
     columns : mean, std, low and high of every row, and p_ of each class.
     n_unseen : how many rows have a label that the model does not know.
-    note : names one of these labels; None where there is none.
+    note : names one of these labels, and says how many there are; None where there is none.
     """
 
     columns: dict[str, np.ndarray]
@@ -83,9 +83,20 @@ def _unseen_note(unseen: np.ndarray, model: TensorEstimator, frame: pd.DataFrame
         return None
     row, mode = (int(place) for place in np.argwhere(unseen)[0])
     name = model.mode_names_[mode]
+    counts = {
+        name: frame.loc[rows, name].nunique()
+        for name, rows in zip(model.mode_names_, unseen.T, strict=True)
+    }
+    first = f"{name!r} has {str(frame[name].iloc[row])!r} in {place_in(frame.index)(row)}"
+    if sum(counts.values()) == 1:
+        return (
+            f"{first}, which the model does not know: it is predicted as a new label, so its interval "
+            "is wider."
+        )
+    listed = ", ".join(f"{n} of {name!r}" for name, n in counts.items() if n)
     return (
-        f"{name!r} has {str(frame[name].iloc[row])!r} in {place_in(frame.index)(row)}, which the "
-        "model does not know: it is predicted as a new label, so its interval is wider."
+        f"{first}, which the model does not know; nor does it know others (labels: {listed}): they are "
+        "predicted as new labels, so their intervals are wider."
     )
 
 

@@ -193,7 +193,8 @@ class StoredEntries:
     def _check(self, indices: np.ndarray, values: np.ndarray) -> None:
         """Refuse what lies outside of the tensor, before compiled loops take it for rows."""
         inside = not len(indices) or (
-            indices.min() >= 0 and (indices.max(axis=0) < np.array(self.shape)).all()
+            indices.min() >= 0
+            and all(indices[:, m].max() < size for m, size in enumerate(self.shape))
         )
         if not inside or not np.isfinite(values).all():
             what = "a value is not finite" if inside else "an entry lies outside of the tensor"

@@ -265,7 +265,7 @@ def _check_present(path: Path) -> None:
     if not path.exists():
         raise FormatError(f"{path}: no such file: {_advice(path)}")
     if not path.stat().st_size:
-        raise FormatError(f"{path}: is empty: write it again; {supported()}.")
+        raise FormatError(f"{path}: is empty (0 bytes): check how it was exported or copied.")
 
 
 def _advice(path: Path) -> str:

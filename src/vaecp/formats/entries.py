@@ -169,4 +169,5 @@ def _style(style: Style, values: Column, signs: Signs) -> Style:
     separators."""
     usual = "," if signs.separator == ";" else "."
     decimal = signs.decimal or values.decimal or signs.seen or usual
-    return replace(style, decimal=decimal, before=values.before, after=values.after)
+    around = {"before": values.before, "after": values.after, "answers": values.answers}
+    return replace(style, decimal=decimal, **around)

@@ -189,6 +189,8 @@ def _as_text(
     texts = {name: as_texts(found[name], std, style.decimal) for name in shown}
     before = f"{style.before} " if style.before.isalpha() else style.before
     filled = np.frompyfunc(lambda text: f"{before}{text}{style.after}", 1, 1)(texts["mean"])
+    if style.answers is not None:  # the probability stands in a column of its own
+        filled = np.array(style.answers, dtype=object)[(found["mean"] >= 0.5).astype(int)]
     given = frame[list(listing.columns)].to_numpy(dtype=object, copy=True)
     if not listing.text:
         given = np.array([[f"{v:.15g}" for v in row] for row in found["value"]], dtype=object)

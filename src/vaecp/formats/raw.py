@@ -23,6 +23,7 @@ class Style:
     decimal: str = "."
     before: str = ""
     after: str = ""
+    answers: tuple[str, str] | None = None  # no and yes
 
 
 @dataclass(frozen=True, eq=False)

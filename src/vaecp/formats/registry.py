@@ -54,7 +54,7 @@ class Format(Protocol):
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """An entry of the list.
 
     Attributes
@@ -77,10 +77,10 @@ class Kind:
         return getattr(found, attribute) if attribute else found
 
 
-_KINDS: dict[str, Kind] = {}
+_KINDS: dict[str, FileKind] = {}
 
 
-def register(kind: Kind) -> Kind:
+def register(kind: FileKind) -> FileKind:
     """Add a format, in place of earlier ones with its suffixes."""
     for suffix in kind.suffixes:
         _KINDS[suffix] = kind
@@ -124,15 +124,15 @@ def suffix_of(path: Path) -> str:
     raise FormatError(f"{path}: {found}: {supported()}.")
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """Return the entry for files of this name."""
     return _KINDS[suffix_of(path)]
 
 
-register(Kind((".csv", ".tsv"), "vaecp.formats.delimited:FORMAT", table=True))
-register(Kind((".parquet",), "vaecp.formats.parquet:FORMAT", table=True))
-register(Kind((".xlsx",), "vaecp.formats.spreadsheets:FORMAT", table=True))
-register(Kind((".npy", ".npz"), "vaecp.formats.arrays"))
-register(Kind((".mat",), "vaecp.formats.matlab"))
-register(Kind((".tns", ".tns.gz"), "vaecp.formats.frostt"))
-register(Kind((".nc",), "vaecp.formats.netcdf"))
+register(FileKind((".csv", ".tsv"), "vaecp.formats.delimited:FORMAT", table=True))
+register(FileKind((".parquet",), "vaecp.formats.parquet:FORMAT", table=True))
+register(FileKind((".xlsx",), "vaecp.formats.spreadsheets:FORMAT", table=True))
+register(FileKind((".npy", ".npz"), "vaecp.formats.arrays"))
+register(FileKind((".mat",), "vaecp.formats.matlab"))
+register(FileKind((".tns", ".tns.gz"), "vaecp.formats.frostt"))
+register(FileKind((".nc",), "vaecp.formats.netcdf"))

@@ -22,7 +22,7 @@ import numpy as np
 
 from vaecp.errors import CheckpointError, VaecpError
 from vaecp.runtime.files import write_arrays, write_text
-from vaecp.runtime.processes import is_first, same_everywhere
+from vaecp.runtime.processes import is_first, is_lost_connection, same_everywhere
 
 SCHEMA, HEADER = 2, "checkpoint.json"
 INTERVAL = 180.0
@@ -57,7 +57,7 @@ def kept_in(
     except (VaecpError, OSError, MemoryError):
         raise
     except Exception as error:
-        if not kept.was_read:
+        if not kept.was_read or is_lost_connection(error):
             raise
         raise CheckpointError(
             f"{folder}: the fit went on from what is kept here, and failed ({type(error).__name__}: "

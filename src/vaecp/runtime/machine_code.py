@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numba
 from numba.core import serialize, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.ccallback import CFunc
+from numba.core.dispatcher import Dispatcher
 
 from vaecp.runtime.compilation import folder_of_programs
 
@@ -26,21 +28,42 @@ def loop(**options: Any) -> Callable[[Callable], Any]:
 
     def decorate(function: Callable) -> Any:
         dispatcher: Any = numba.njit(**options)(function)
-        _keep(dispatcher, function, "numba")
+        helpers = _sources_of_helpers(function)
+        _SOURCES[dispatcher] = helpers | {function.__code__.co_filename}
+        _keep(dispatcher, function, _folder(helpers) if helpers else "numba")
         return dispatcher
 
     return decorate
 
 
 def callback(signature: Any, function: Callable, helpers: str) -> Any:
-    """Compile a function that C code calls; `helpers` is the file of the functions that it calls.
-
-    Numba looks for changes in the file of the function alone.
-    """
+    """Compile a function that C code calls; `helpers` is the file of the functions that it calls."""
     made = CFunc(function, sigutils.normalize_signature(signature), locals={}, options={})
-    _keep(made, function, f"numba-{hashlib.sha256(Path(helpers).read_bytes()).hexdigest()[:8]}")
+    _keep(made, function, _folder({helpers}))
     made.compile()
     return made
+
+
+_SOURCES: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""The files that a compiled function is made of."""
+
+
+def _sources_of_helpers(function: Callable) -> set[str]:
+    """Return the other files whose compiled functions a function may call."""
+    found = {function.__code__.co_filename}
+    for each in function.__globals__.values():
+        if isinstance(each, Dispatcher):
+            found |= _SOURCES.get(each, set())
+    return found - {function.__code__.co_filename}
+
+
+def _folder(helpers: Iterable[str]) -> str:
+    """Name a folder for machine code with that of helpers in it: Numba looks for changes in the file
+    of the function alone."""
+    digest = hashlib.sha256()
+    for source in sorted(helpers):
+        digest.update(Path(source).read_bytes())
+    return f"numba-{digest.hexdigest()[:8]}"
 
 
 class _Checked(CompileResultCacheImpl):

@@ -73,6 +73,11 @@ def is_first() -> bool:
     return n_processes() == 1 or sys.modules["jax"].process_index() == 0
 
 
+def is_lost_connection(error: Exception) -> bool:
+    """Whether an error says that another process has ended, or cannot be reached any more."""
+    return n_processes() > 1 and isinstance(error, sys.modules["jax"].errors.JaxRuntimeError)
+
+
 def same_everywhere(items: Mapping[str, str]) -> None:
     """Refuse to go on unless all processes have the same texts under these names."""
     if n_processes() == 1:

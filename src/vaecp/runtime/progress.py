@@ -12,9 +12,15 @@ from contextvars import ContextVar
 from typing import Any
 
 Watcher = Callable[[int, int, str], None]
-"""Takes how many steps are done, how many there are at most, and what they are called."""
+"""Takes how many steps are done, how many there are at most, and what they are called.
+
+Of a whole that is no loop, steps are hundredths of the time that it takes about, and are called "% doing this".
+"""
 
 Move = Callable[..., None]
+
+BAR = 8
+"""Its width: with what is done and the times, a bar fits into 80 columns."""
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
@@ -78,7 +84,17 @@ def progress_bar(title: str, shown: bool = True) -> Iterator[Watcher | None]:
         yield report if shown else None
         return
     with bar(title) as move:
-        yield lambda done, total, unit: move(done, max(done, total), f"{done}/{total} {unit}")
+        yield watcher_of(move)
+
+
+def watcher_of(move: Move) -> Watcher:
+    """Return what moves a bar whenever steps are reported."""
+
+    def watcher(done: int, total: int, unit: str) -> None:
+        count = f"{done} {unit}" if unit.startswith("%") else f"{done}/{total} {unit}"
+        move(done, max(done, total), count)
+
+    return watcher
 
 
 @contextmanager
@@ -92,6 +108,15 @@ def bar(title: str, *, transient: bool = False, disable: bool = False) -> Iterat
     from rich.console import Console
     from rich.text import Text
 
+    class Times(rich.ProgressColumn):
+        """Time left by the speed since the beginning: that of the last steps says little where these differ."""
+
+        def render(self, task: rich.Task) -> Text:
+            elapsed, left = task.elapsed or 0.0, "-:--"
+            if task.completed and task.total:
+                left = _clock(elapsed * (task.total / task.completed - 1))
+            return Text(f"{_clock(elapsed)}, left {left}")
+
     class WithText(rich.Progress):
         def get_renderables(self):
             yield self.make_tasks_table(self.tasks)
@@ -99,22 +124,30 @@ def bar(title: str, *, transient: bool = False, disable: bool = False) -> Iterat
 
     columns = (
         "{task.description}",
-        rich.BarColumn(bar_width=20),
-        "{task.fields[count]} elapsed",
-        rich.TimeElapsedColumn(),
-        "left",
-        rich.TimeRemainingColumn(),
+        rich.BarColumn(bar_width=BAR),
+        "{task.fields[count]}",
+        Times(),
     )
     console = Console(stderr=True)
+    room = max(console.width - len(title) - BAR - len("0:00, left 0:00") - 3, 8)
     with WithText(*columns, console=console, transient=transient, disable=disable) as progress:
         task = progress.add_task(title, total=None, count="", below="")
 
         def move(done: float, total: float, count: str, below: str = "") -> None:
             if done < progress.tasks[0].completed:  # a new loop has a speed of its own
                 progress.reset(task)
+            if len(count) > room:  # the times are what must not be cut
+                count = f"{count[: room - 1]}\u2026"
             progress.update(task, completed=done, total=total, count=count, below=below)
 
         yield move
+
+
+def _clock(seconds: float) -> str:
+    """Return 1:23, or 4:01:23 from an hour on."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def is_terminal() -> bool:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
 
@@ -43,7 +44,9 @@ def in_threads(function: Callable[[Item], Found], items: Sequence[Item]) -> list
         with jax.default_device(device) if jax and device else nullcontext():
             return function(item)
 
-    return list(_pool(n_cores()).map(in_thread, items))
+    # Nor who watches how far the work is.
+    contexts = [copy_context() for _ in items]
+    return list(_pool(n_cores()).map(lambda c, item: c.run(in_thread, item), contexts, items))
 
 
 def side_by_side(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found]:

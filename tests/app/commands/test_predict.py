@@ -104,6 +104,9 @@ def test_a_date_format_that_queries_do_not_have_is_refused(folder):
     outcome = run(*words)
     assert outcome.exit_code == 0, outcome.stderr
     assert "note: 'day' has 'soon' in line 3, which the model does not know" in outcome.stdout
+    (folder / "q.csv").write_text("station,day\na,soon\nx,late\nb,soon\ny,03.01.2024\n")
+    outcome = run(*words)
+    assert "nor does it know others (labels: 2 of 'station', 2 of 'day')" in outcome.stdout
 
 
 def test_limits_and_codes_for_missing_in_further_entries_are_not_dropped_in_silence(folder):

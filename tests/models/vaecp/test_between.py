@@ -114,3 +114,17 @@ def test_labels_between_are_numbers_or_times_inside_the_known_ones():
     np.testing.assert_array_equal(labels_between(days, asked), asked[:1])
     assert not len(labels_between(np.array(["a", "c"], dtype=object), np.array(["b"])))
     assert not len(labels_between(days, np.array([3])))
+
+
+@pytest.mark.parametrize(("power", "kind"), [(1, "walk"), (4, "curve")])
+def test_rows_are_less_sure_the_farther_away_known_ones_are(power, kind, random):
+    """By the distance for a random walk, by its fourth power for the variance of a smooth curve."""
+    x = np.arange(4000.0)
+    walk = np.cumsum(random.normal(size=4000))
+    rows = (walk if kind == "walk" else np.sin(x / 40 * np.sqrt(2)))[:, None]
+    known = np.ones(4000, dtype=bool)
+    known[[1000, *range(2000, 2007), *range(3000, 3015)]] = False
+    _, variance = interpolated(rows, 0 * rows, x, known, np.array([1e9]))
+    one, four, eight = (variance[at, 0] for at in (1000, 2003, 3007))  # 1, 4 and 8 steps away
+    assert four / one == pytest.approx(4**power, rel=0.2)
+    assert eight / four == pytest.approx(2**power, rel=0.2)

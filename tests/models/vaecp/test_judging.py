@@ -41,7 +41,7 @@ def members(folds) -> list[Trained]:
     workshop = Workshop(tensor(), folds, NONE, GAUSSIAN, 0)
     found = []
     for rank in (2, 3):
-        candidate = workshop.first(Kind(rank), 0)
+        (candidate,) = workshop.first((Kind(rank), 0))
         by_fold = tuple(
             member_of(workshop.solver(number, candidate.kind), descent)
             for number, descent in enumerate(candidate.descents)

@@ -86,13 +86,15 @@ def test_a_model_is_updated_saved_loaded_and_updated_again(stream, tmp_path):
 def test_new_rows_join_and_known_ones_learn(stream):
     first = stream.parts[0][stream.parts[0][:, 0] < 25]
     later = np.concatenate(stream.parts[1:3])
-    found = model().fit(first, stream.values(first))
-    known = later[later[:, 0] < 25]
-    before = np.mean((found.predict(stream.test) - stream.values(stream.test)) ** 2)
-    found.partial_fit(later, stream.values(later))
-    assert found.shape_ == (30, 20, 10)
-    assert np.mean((found.predict(stream.test) - stream.values(stream.test)) ** 2) < 0.7 * before
-    assert len(known) < len(later)
+    assert (later[:, 0] >= 25).any()
+    ratios = []
+    for seed in range(3):  # so few entries leave a fit in a poor place now and then
+        found = model(random_state=seed).fit(first, stream.values(first))
+        before = stream.rmse(found)
+        found.partial_fit(later, stream.values(later))
+        assert found.shape_ == (30, 20, 10)
+        ratios.append(stream.rmse(found) / before)
+    assert np.median(ratios) < 0.6
 
 
 def test_forgetting_follows_rows_that_change(stream):

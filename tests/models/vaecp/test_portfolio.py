@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from vaecp.data.observations import Observations
-from vaecp.models.vaecp.holdouts import Fold, folds_for
+from vaecp.models.vaecp.effort import EFFORTS, effort_of
+from vaecp.models.vaecp.held_out import HeldOut
+from vaecp.models.vaecp.holdouts import folds_for
 from vaecp.models.vaecp.likelihoods import GAUSSIAN
 from vaecp.models.vaecp.portfolio import (
-    EFFORTS,
     Search,
-    average_gain,
     choose_members,
-    effort_of,
 )
 from vaecp.models.vaecp.sweeps.descent import Kind
-from vaecp.models.vaecp.workshop import Candidate, HeldOut, Workshop
+from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 QUICK = EFFORTS["quick"]
 
@@ -26,9 +25,9 @@ class Watched(Workshop):
 
     tried: list[tuple[int, int]]
 
-    def first(self, kind, seed):
-        self.tried.append((kind.rank, seed))
-        return super().first(kind, seed)
+    def first(self, *wanted):
+        self.tried += [(kind.rank, seed) for kind, seed in wanted if not kind.patient]
+        return super().first(*wanted)
 
 
 def workshop(array: np.ndarray, seed: int = 0) -> Watched:
@@ -60,7 +59,7 @@ def cp(rank: int, seed: int = 0, shape=(14, 13, 12), noise=0.3) -> np.ndarray:
 def test_row_effects_alone_are_chosen_where_there_is_nothing_else(seed):
     made = workshop(row_effects(seed), seed)
     chosen = choose_members(made, QUICK, None, None)
-    alone = made.first(Kind(0), 0)
+    (alone,) = made.first((Kind(0), 0))
     assert 0 in {candidate.kind.rank for candidate in chosen}
     average = np.mean([candidate.means for candidate in chosen], axis=0)
     assert np.std(average - alone.means) < 0.15 * np.std(alone.means)
@@ -77,7 +76,7 @@ def test_components_are_chosen_where_there_are_four(seed):
     made = workshop(cp(4, seed), seed)
     chosen = choose_members(made, QUICK, None, None)
     assert chosen[0].kind.rank >= 4
-    assert chosen[0].loss < made.first(Kind(2), 0).loss - 1
+    assert chosen[0].loss < made.first((Kind(2), 0))[0].loss - 1
 
 
 def test_no_rank_is_tried_with_far_more_numbers_than_entries():
@@ -104,8 +103,8 @@ def test_a_stated_number_of_members_differ_by_their_seeds():
 
 def test_what_is_longer_is_kept_only_where_it_is_better():
     made = workshop(cp(4))
-    first = made.first(Kind(4), 0)
-    longer = made.longer(first)
+    (first,) = made.first((Kind(4), 0))
+    (longer,) = made.longer(first)
     assert longer.n_rounds == 2
     chosen = choose_members(made, replace(QUICK, n_rounds=3), 4, None)
     assert chosen[0].loss <= first.loss + 1e-4
@@ -123,7 +122,7 @@ def test_without_folds_members_are_plain_fits_of_all_entries():
 
 def test_held_out_entries_are_taken_in_at_the_end():
     made = workshop(cp(4))
-    candidate = made.first(Kind(4), 0)
+    (candidate,) = made.first((Kind(4), 0))
     held_out = made.folds[0].held_out
     ids = held_out.indices + made.solver(0, candidate.kind).offsets[:-1].astype(np.int32)
     judged, _ = made.solver(0, candidate.kind).moments(candidate.descents[0].tables, ids)
@@ -134,82 +133,18 @@ def test_held_out_entries_are_taken_in_at_the_end():
 
 def test_kinds_that_differ_in_what_entries_count_for_share_their_fast_sweeps():
     made = workshop(cp(4))
-    plain = made.first(Kind(4), 0)
+    (plain,) = made.first((Kind(4), 0))
     spent = made.spent
-    tempered = made.first(Kind(4, counts=0.1), 0)
+    (tempered,) = made.first((Kind(4, counts=0.1), 0))
     shared = [descent.n_shared for descent in plain.descents]
     assert [descent.n_shared for descent in tempered.descents] == shared
-    for first, second, n in zip(plain.descents, tempered.descents, shared, strict=True):
+    for first, second in zip(plain.descents, tempered.descents, strict=True):
+        n = first.n_shared - first.n_elsewhere  # other starts leave no history
         assert n > 0
         assert first.history[:n] == second.history[:n]
     alone = workshop(cp(4))
-    alone.first(Kind(4, counts=0.1), 0)
+    alone.first((Kind(4, counts=0.1), 0))
     assert made.spent - spent < alone.spent
-
-
-def loss_of(means: np.ndarray, fold: Fold) -> float:
-    return HeldOut.of([fold]).loss(GAUSSIAN, means, np.zeros_like(means))
-
-
-def fold_of(values, kind, importance) -> Fold:
-    tensor = Observations(np.zeros((len(values), 2), dtype=np.int32), np.array(values), (1, 1))
-    return Fold(tensor, tensor, np.array(importance), np.array(kind), np.arange(len(kind)))
-
-
-def test_the_loss_averages_logarithms_over_kinds_of_gaps_by_their_importance():
-    fold = fold_of([1.0, 1.0, 10.0], [0, 0, 1], [1.0, 1.0, 6.0])
-    expected = (2 * np.log(1.0) + 6 * np.log(100.0)) / 8
-    assert loss_of(np.zeros(3), fold) == pytest.approx(expected)
-
-
-def test_the_doubt_about_two_losses_is_what_other_units_would_tell(random):
-    """Against drawing units anew: a hundred of them, of ten entries that err alike."""
-    n_units, per_unit = 100, 10
-    unit = np.repeat(np.arange(n_units), per_unit)
-
-    def errors(size: float) -> np.ndarray:
-        shared = np.repeat(random.normal(size=n_units), per_unit)
-        return size * (shared + 0.3 * random.normal(size=len(unit)))
-
-    def record(first: np.ndarray, second: np.ndarray) -> tuple[HeldOut, tuple, tuple]:
-        none = np.zeros(len(unit))
-        held_out = HeldOut(none, np.zeros(len(unit), int), np.ones(len(unit)), unit)
-        return held_out, (first, none), (second, none)
-
-    found, apart = [], []
-    for _ in range(60):
-        held_out, *two = record(errors(1.0), errors(1.1))
-        found.append(held_out.doubt(GAUSSIAN, *two))
-        apart.append(held_out.loss(GAUSSIAN, *two[0]) - held_out.loss(GAUSSIAN, *two[1]))
-    assert np.mean(found) == pytest.approx(np.std(apart), rel=0.3)
-
-
-def test_one_unit_leaves_doubt(random):
-    """However clear its entries are: another unit may say otherwise."""
-    none, first = np.zeros(100), random.normal(size=100)
-    held_out = HeldOut(none, np.zeros(100, int), np.ones(100), np.zeros(100, int))
-    assert held_out.doubt(GAUSSIAN, (first, none), (3 * first, none)) > 1.0
-
-
-def test_one_vast_error_among_thousands_does_not_make_the_loss():
-    values = np.ones(2000)
-    calm = loss_of(np.zeros(2000), fold_of(values, np.zeros(2000, int), np.ones(2000)))
-    values[3] = 1e6
-    vast = loss_of(np.zeros(2000), fold_of(values, np.zeros(2000, int), np.ones(2000)))
-    assert vast == pytest.approx(calm, abs=1e-6)
-
-
-def test_averaging_gains_where_members_err_independently(random):
-    values = random.normal(size=4000)
-    fold = fold_of(values, np.zeros(4000, int), np.ones(4000))
-    descent = workshop(cp(2)).first(Kind(0), 0).descents[0]
-
-    def candidate(means) -> Candidate:
-        return Candidate(Kind(2), 0, (descent,), means, 0 * means, loss_of(means, fold))
-
-    apart = [candidate(values + random.normal(size=4000)) for _ in range(4)]
-    assert average_gain(apart, HeldOut.of([fold]), GAUSSIAN) == pytest.approx(np.log(4), abs=0.1)
-    assert average_gain([apart[0]] * 2, HeldOut.of([fold]), GAUSSIAN) == pytest.approx(0, abs=1e-9)
 
 
 def test_more_effort_never_means_less():
@@ -241,7 +176,7 @@ def test_a_flat_mode_adds_effects_and_takes_no_part_in_the_products():
     array = array + random.normal(size=12) + 0.1 * random.normal(size=(40, 40, 12))
     array[random.random(array.shape) > 0.1] = np.nan
     made = workshop(array)
-    found = made.first(Kind(3, flat=(2,)), 0)
+    (found,) = made.first((Kind(3, flat=(2,)), 0))
     rows = found.descents[0].tables.mean[80:]
     np.testing.assert_array_equal(rows[:, :3], 1.0)
     assert np.std(rows[:, -1]) > 0.1
@@ -279,9 +214,10 @@ class Told:
         folds = folds_for(self.observations, (False,) * 3, np.random.default_rng(0))
         self.held_out = HeldOut.of(folds)
 
-    def first(self, kind, seed):
-        self.tried.append(kind)
-        return Candidate(kind, seed, (), np.empty(0), np.empty(0), self.losses(kind))
+    def first(self, *wanted):
+        self.tried += [kind for kind, _ in wanted]
+        none = np.empty(0)
+        return [Candidate(kind, seed, (), none, none, self.losses(kind)) for kind, seed in wanted]
 
     def cost(self, kind):
         return 1e9  # one seed has room
@@ -309,6 +245,19 @@ def test_what_was_useless_beside_one_kind_is_not_tried_beside_the_next():
     assert [kind.eager for kind in told.tried if kind.flat] == [0.2, 0.2, 0.2]
 
 
+def test_a_kind_that_is_too_dear_keeps_no_cheaper_one_from_further_seeds():
+    class Priced(Told):
+        def took(self, candidate):
+            return {16: 80.0, 2: 10.0}[candidate.kind.rank]
+
+    search = Search(Priced(lambda kind: 0.0), EFFORTS["normal"])
+    search.workshop.spent, search.budget = 950.0, 1000.0
+    teams = [search.tried(Kind(rank)) for rank in (16, 2)]
+    search._gained = lambda before, after: False
+    found = search.with_seeds(teams, 4, False)
+    assert [each.kind.rank for each in found] == [16, 2, 2]
+
+
 def test_as_many_members_as_asked_for_are_trained_where_row_effects_lead():
     chosen = choose_members(workshop(row_effects(0)), EFFORTS["normal"], None, 5)
     assert chosen[0].kind.rank == 0
@@ -319,3 +268,31 @@ def test_as_many_members_as_asked_for_are_trained_where_row_effects_lead():
 def test_a_stated_rank_leads_where_row_effects_are_better(seed):
     chosen = choose_members(workshop(row_effects(seed), seed), EFFORTS["normal"], 8, 4)
     assert [candidate.kind.rank for candidate in chosen].count(8) >= 3
+
+
+def sparse(seed: int) -> np.ndarray:
+    """Two components without an order, of which a row has some twenty-five entries."""
+    random = np.random.default_rng(seed)
+    array = cp(2, seed, shape=(40, 50, 30), noise=0.05)
+    array[random.random(array.shape) > 0.02] = np.nan
+    return array
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_patient_members_find_components_that_others_do_not(seed):
+    """Most starts end in places that fit the few entries of each row, and nothing else."""
+    made = workshop(sparse(seed))
+    plain, patient = made.first((Kind(2), 0), (Kind(4, eager=0.5, patient=True), 0))
+    errors, others = (
+        np.mean((each.means - made.held_out.values) ** 2) for each in (patient, plain)
+    )
+    assert errors < 0.5 * others
+
+
+def test_patient_members_are_tried_only_where_others_miss_what_they_did_not_learn_from():
+    made = workshop(cp(4))
+    choose_members(made, QUICK, None, None)
+    assert not any(kind.patient for _, kind in made._solvers)
+    lost = workshop(sparse(6))
+    chosen = choose_members(lost, EFFORTS["normal"], None, None)
+    assert chosen[0].kind.patient

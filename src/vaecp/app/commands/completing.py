@@ -65,6 +65,7 @@ def fill_and_write(
 ) -> None:
     """Fit, fill, write, and say what came out."""
     from vaecp.formats import check_holds, write_completion
+    from vaecp.runtime.progress import report
 
     observations, output = opened.observations, Path(str(targets.output))
     listing = opened.listing if targets.layout is Layout.input else None
@@ -81,6 +82,7 @@ def fill_and_write(
         with working(f"Fitting {text_of(observations.shape)}", printing):
             fitted = _fitted(model, observations, targets)
             result, values = _filled(fitted, opened, cells, targets.coverage)
+            report(99, 100, "% writing")
             write_completion(result, output, listing, cells.value)
         _write_report(result, targets, printing)
     account = _account(result, values, fitted)

@@ -189,9 +189,9 @@ class Machines(Devices):
 
     def _told(self, error: Exception) -> Exception:
         """A failure of the connection means that another process has ended."""
-        import jax
+        from vaecp.runtime.processes import is_lost_connection
 
-        return self._lost() if isinstance(error, jax.errors.JaxRuntimeError) else error
+        return self._lost() if is_lost_connection(error) else error
 
     def _lost(self) -> ProcessError:
         kept = "start all processes again"
@@ -231,7 +231,7 @@ def _check_process(coordinator: str, n_processes: int, number: int) -> None:
 
 
 def _effort(text: str) -> str | float:
-    from vaecp.models.vaecp.portfolio import effort_of
+    from vaecp.models.vaecp.effort import effort_of
 
     try:
         found = float(text) if text.replace(".", "", 1).isdecimal() else text

@@ -77,15 +77,12 @@ def print_notes(notes: Sequence[str], printing: Printing) -> None:
 @contextmanager
 def working(message: str, printing: Printing) -> Iterator[None]:
     """Show on standard error, and only to a person, what is done and how long it still takes."""
-    from vaecp.runtime.progress import bar, is_terminal, watched
+    from vaecp.runtime.progress import bar, is_terminal, watched, watcher_of
 
     if not printing.for_people or not is_terminal():
         yield
         return
-    with (
-        bar(message, transient=True) as move,
-        watched(lambda done, total, unit: move(done, total, f"{done}/{total} {unit}")),
-    ):
+    with bar(message, transient=True) as move, watched(watcher_of(move)):
         yield
 
 

@@ -63,6 +63,7 @@ class Column:
     values : NaN where the text is a gap.
     decimal : the decimal sign; None where no number shows one.
     before, after : what every number had around it, such as EUR or %.
+    answers : what no and yes are written as; None where numbers are, or only one of them.
     notes : what was decided, in sentences.
     lower, upper : of values that are written as limits (>1000, <0.5), NaN elsewhere; None where
         there are none.
@@ -75,6 +76,7 @@ class Column:
     notes: tuple[str, ...] = ()
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
+    answers: tuple[str, str] | None = None
 
 
 def read_numbers(
@@ -189,7 +191,8 @@ def _answers(texts: list[str], name: str, where: Place) -> Column:
     values = np.array([BOOLEANS[text.lower()] for text in texts])
     shown = dict(zip(values, texts, strict=True))
     read = ", and ".join(f"{text} is read as {value:.0f}" for value, text in sorted(shown.items()))
-    return Column(values, notes=(f"{name!r}: {read}.",))
+    both = (shown[0.0], shown[1.0]) if len(shown) == 2 else None
+    return Column(values, notes=(f"{name!r}: {read}.",), answers=both)
 
 
 def _plain(texts: list[str], name: str, signs: Signs) -> Column | None:

@@ -9,6 +9,11 @@ import numpy as np
 from vaecp.data.support import Support
 from vaecp.models.vaecp.neighbours import Correction
 
+LEAST_FOR_GROWTH = 8
+MOST_GROWTH = 4.0
+"""Of a smooth curve: what a line misses grows with the square of the distance, its variance with the fourth
+power. That of a random walk grows with the first."""
+
 
 def positions(labels: np.ndarray) -> np.ndarray:
     """Return where labels lie along their mode: by their values, or by their order."""
@@ -25,29 +30,46 @@ def interpolated(
     """Return rows in which those that are not known are read off the nearest known ones.
 
     How uncertain they are is measured: by how much known rows differ from the line through
-    their neighbours; at the ends, by how much they differ from the next one, per distance. It is
-    no more than `most`.
+    their neighbours, and how that grows where these are twice as far away; at the ends, by how much
+    they differ from the next one, per distance. It is no more than `most`.
     """
     mean, variance = mean.copy(), variance.copy()
     places, wanted = np.flatnonzero(known), np.flatnonzero(~known)
     if len(places) < 3 or not len(wanted):
         return mean, variance
     x, rows, spreads = at[places], mean[places], variance[places]
-    share = ((x[1:-1] - x[:-2]) / (x[2:] - x[:-2]))[:, None]
-    off_line = np.mean((rows[1:-1] - (1 - share) * rows[:-2] - share * rows[2:]) ** 2, axis=0)
+    off_line, usual = _off_line(x, rows, 1), _gap(x[:-2], x[1:-1], x[2:]).mean()
+    growth = np.ones(len(off_line))  # as of a random walk, where there are too few rows to tell
+    if len(x) >= LEAST_FOR_GROWTH:
+        ratio = np.maximum(_off_line(x, rows, 2), 1e-300) / np.maximum(off_line, 1e-300)
+        growth = np.clip(np.log2(ratio), 0.0, MOST_GROWTH)
     per_step = np.mean(np.diff(rows, axis=0) ** 2, axis=0) / np.mean(np.diff(x))
     for row in wanted:
         right = int(np.searchsorted(x, at[row]))
         if 0 < right < len(x):
             share = (at[row] - x[right - 1]) / (x[right] - x[right - 1])
             mean[row] = (1 - share) * rows[right - 1] + share * rows[right]
-            found = off_line + np.maximum(spreads[right - 1], spreads[right])
+            apart = _gap(x[right - 1], at[row], x[right]) / usual
+            found = off_line * apart**growth + np.maximum(spreads[right - 1], spreads[right])
         else:
             end = 0 if right == 0 else len(x) - 1
             mean[row] = rows[end]
             found = spreads[end] + per_step * abs(at[row] - x[end])
         variance[row] = np.where(most > 0, np.clip(found, 1e-12, most), 0.0)
     return mean, variance
+
+
+def _gap(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return how far the middle is from both ends: the harmonic mean of the two distances."""
+    return 2 * (middle - left) * (right - middle) / (right - left)
+
+
+def _off_line(x: np.ndarray, rows: np.ndarray, step: int) -> np.ndarray:
+    """Return the mean square by which rows differ from the line through those so many steps away."""
+    left, middle, right = x[: -2 * step], x[step:-step], x[2 * step :]
+    share = ((middle - left) / (right - left))[:, None]
+    line = (1 - share) * rows[: -2 * step] + share * rows[2 * step :]
+    return np.mean((rows[step:-step] - line) ** 2, axis=0)
 
 
 def nearest_known(at: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -10,10 +10,10 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.data.selecting import select
 from vaecp.errors import ObservationError
+from vaecp.models.vaecp.effort import GLANCE
 from vaecp.models.vaecp.fitting import Settings, fit
 from vaecp.models.vaecp.likelihoods import Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
-from vaecp.models.vaecp.portfolio import GLANCE
 from vaecp.models.vaecp.recipe import Recipe
 
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000

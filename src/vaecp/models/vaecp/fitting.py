@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,22 @@ from vaecp.data.support import Support
 from vaecp.errors import ObservationError
 from vaecp.models.checks import check_at_least
 from vaecp.models.fitted import Diagnostics, FitResult
+from vaecp.models.vaecp.effort import EFFORTS, Effort, effort_of
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.holdouts import Fold, cut_further, folds_for
 from vaecp.models.vaecp.judgement import Judgement, Trained
 from vaecp.models.vaecp.judging import judged
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.models.vaecp.members import member_of
-from vaecp.models.vaecp.portfolio import EFFORTS, Effort, average_gain, choose_members, effort_of
+from vaecp.models.vaecp.portfolio import average_gain, choose_members
+from vaecp.models.vaecp.progress import (
+    JUDGED,
+    SEARCHING,
+    SEARCHING_ALONE,
+    TRAINED,
+    OnProgress,
+    Progress,
+)
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.trial import chains_through, order_of
@@ -29,9 +39,6 @@ from vaecp.models.vaecp.workshop import WORTH, Candidate, Workshop
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 2_000, 2_000_000
 ROOM = 0.05
 """Where averaging lowers the squared error by this share, members with a network may lower it further."""
-
-OnProgress = Callable[[int, int, str], None]
-"""Told the steps done, how many there are about, and what is being done."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +145,11 @@ def fit(
             "recipe trains members with a network, which use neither limits such as <0.5 nor weights "
             "of entries, as of absent ones: leave the recipe out, or the limits."
         )
+    progress = Progress(on_progress, settings.effort, len(observations))
+    progress.at(0.0, "preparing; a first fit on a machine compiles")
     planned = plan(observations, settings, random)
-    training = train(planned, settings, on_progress)
+    training = train(planned, settings, progress)
+    progress.at(TRAINED, "calibrating")
     fitted = judged(
         observations,
         planned.folds,
@@ -153,23 +163,29 @@ def fit(
         cut=planned.cut,
         n_optional=training.n_optional,
     )
+    progress.at(JUDGED, "predicting")
     unit = "sweep" if settings.recipe.sweeps else "epoch"
     found = _what_was_chosen(fitted, observations, training.chosen)
     return FitResult(fitted, Diagnostics(training.history, unit, found=found))
 
 
-def train(planned: Plan, settings: Settings, on_progress: OnProgress | None) -> Training:
+def train(planned: Plan, settings: Settings, progress: Progress) -> Training:
     """Train members by sweeps, and with a network where these leave room for it."""
     found = Training([], {}, settings.likelihood, [], 0.0)
-    if settings.recipe.sweeps:
-        found = _by_search(planned, settings, on_progress)
-    settings = replace(settings, likelihood=found.likelihood)
     wanted = settings.recipe.network
-    if not (_network_helps(planned, settings, found, on_progress) if wanted is None else wanted):
+    if settings.recipe.sweeps:
+        possible = wanted is not False and _may_have_network(planned, settings)
+        progress.searching = SEARCHING if possible else SEARCHING_ALONE
+        found = _by_search(planned, settings, progress)
+    settings = replace(settings, likelihood=found.likelihood)
+    if not (_network_helps(planned, settings, found, progress) if wanted is None else wanted):
         return found
     from vaecp.models.vaecp.gradients.fits import network_members
 
-    networks = network_members(planned, settings, on_progress)
+    progress.at(progress.reached, "compiling networks")
+    networks = network_members(
+        planned, settings, progress.part(progress.reached, TRAINED, "training networks")
+    )
     return replace(
         found,
         trained=[*found.trained, *networks.trained],
@@ -178,17 +194,23 @@ def train(planned: Plan, settings: Settings, on_progress: OnProgress | None) -> 
     )
 
 
-def _by_search(planned: Plan, settings: Settings, on_progress: OnProgress | None) -> Training:
+def _by_search(planned: Plan, settings: Settings, progress: Progress) -> Training:
     """Train members by sweeps, as many and of such kinds as held-out entries choose."""
     given = planned.observations, planned.all_folds, planned.chains
     workshop = Workshop(*given, settings.likelihood, planned.seed)
-    workshop.on_sweeps = on_progress or workshop.on_sweeps
+    workshop.on_training = partial(_tell, progress, settings.likelihood)
     chosen = choose_members(workshop, settings.effort, settings.rank, settings.n_members)
     likelihood = workshop.likelihood
     gain = average_gain(chosen, workshop.held_out, likelihood) if planned.folds else 0.0
     histories = [c.descents[0].history if c.descents else () for c in chosen]
     trained = [_by_sweeps(workshop, candidate) for candidate in chosen]
     return Training(trained, _history_of_sweeps(histories), likelihood, chosen, gain)
+
+
+def _tell(progress: Progress, likelihood: Likelihood, workshop: Workshop) -> None:
+    """Say how far the search is; losses of residuals are logarithms of squared errors."""
+    error = float(np.exp(workshop.lowest / 2)) if likelihood.has_residuals else None
+    progress.searched(workshop.n_done, workshop.spent, error)
 
 
 def _what_was_chosen(
@@ -211,40 +233,46 @@ def _by_sweeps(workshop: Workshop, candidate: Candidate) -> Trained:
         member_of(workshop.solver(number, candidate.kind), descent)
         for number, descent in enumerate(candidate.descents)
     )
-    return Trained(by_fold, lambda: member_of(*workshop.finished(candidate)))
+    is_judged = bool(by_fold)
+    return Trained(by_fold, lambda: member_of(*workshop.finished(candidate), is_judged=is_judged))
 
 
 def _suits_network(observations: Observations) -> bool:
     return observations.limits is None and observations.weights is None
 
 
-def _network_helps(
-    planned: Plan, settings: Settings, found: Training, on_progress: OnProgress | None
-) -> bool:
-    """Whether members with a network may add something: others gain by being averaged."""
-    n_entries = len(planned.observations)
+def _may_have_network(planned: Plan, settings: Settings) -> bool:
+    """Whether members with a network are possible at all, and there is time for them."""
+    n_entries, effort = len(planned.observations), settings.effort
     if not settings.likelihood.has_gradients or not _suits_network(planned.observations):
         return False
     if not planned.folds or n_entries > MOST_FOR_NETWORK:
         return False
-    timed = settings.effort.seconds is not None  # no clock ends the training of networks
-    if settings.n_members is not None or settings.effort is EFFORTS["quick"] or timed:
+    if settings.n_members is not None or effort is EFFORTS["quick"]:
+        return False
+    if effort.seconds is not None:  # no clock ends the training of networks
+        return False
+    return effort is EFFORTS["thorough"] or n_entries >= LEAST_FOR_NETWORK
+
+
+def _network_helps(planned: Plan, settings: Settings, found: Training, progress: Progress) -> bool:
+    """Whether members with a network may add something: others gain by being averaged."""
+    if not _may_have_network(planned, settings):
         return False
     if settings.effort is EFFORTS["thorough"]:
         return True
-    if n_entries < LEAST_FOR_NETWORK or found.average_gain <= ROOM:
-        return False
-    return _glimpse_gains(planned, settings, found.trained, on_progress)
+    return found.average_gain > ROOM and _glimpse_gains(planned, settings, found, progress)
 
 
-def _glimpse_gains(
-    planned: Plan, settings: Settings, trained: Sequence[Trained], on_progress: OnProgress | None
-) -> bool:
+def _glimpse_gains(planned: Plan, settings: Settings, found: Training, progress: Progress) -> bool:
     """Whether members with a network, trained briefly on one fold, gain beside the others there."""
     from vaecp.models.vaecp.gradients.fits import glimpsed_members
 
+    progress.at(progress.searching, "compiling networks")
+    between = (progress.searching + TRAINED) / 2
+    on_progress = progress.part(progress.searching, between, "trying a network")
     glimpsed = glimpsed_members(planned, settings, on_progress)
-    first = [replace(each, by_fold=each.by_fold[:1]) for each in trained]
+    first = [replace(each, by_fold=each.by_fold[:1]) for each in found.trained]
     observations = planned.observations
     whole = Support.of(observations.indices, observations.shape, planned.ordered_modes)
     judgement = Judgement.of(planned.folds[:1], [*first, *glimpsed], whole, settings.likelihood)

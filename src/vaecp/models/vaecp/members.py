@@ -18,7 +18,7 @@ import numpy as np
 
 from vaecp.models.vaecp.networks import Network, add_network
 from vaecp.models.vaecp.pairs import PairEffects
-from vaecp.models.vaecp.sweeps import loops
+from vaecp.models.vaecp.sweeps import bands, loops
 from vaecp.models.vaecp.sweeps.descent import Descent
 from vaecp.models.vaecp.sweeps.solver import Solver
 from vaecp.runtime.threads import in_threads
@@ -58,13 +58,20 @@ class Member:
     counts: float = 1.0
 
 
-def member_of(solver: Solver, descent: Descent) -> Member:
-    """Cut the tables of sweeps into modes, and add rows for unseen labels."""
+def member_of(solver: Solver, descent: Descent, *, is_judged: bool = True) -> Member:
+    """Cut the tables of sweeps into modes, and add rows for unseen labels.
+
+    Where held-out entries judge members, and so say how large errors are, components of a row have the
+    variances of the closest posterior under which they are independent, as predictions take them. Where nothing
+    does, they have their marginal ones: what few entries leave undetermined is then in the intervals.
+    """
     tables, rank = descent.tables, solver.rank
     means, variances, correlations = [], [], []
     for mode in range(solver.n_modes):
         rows = slice(solver.offsets[mode], solver.offsets[mode + 1])
         mean, variance = tables.mean[rows], tables.variance[rows]
+        if is_judged:
+            variance = solver.independent_variance(tables, mode)
         seen = np.bincount(solver.ids[:, mode] - solver.offsets[mode], minlength=len(mean)) > 0
         own, _ = solver.columns(mode)
         unseen_mean, unseen_variance = mean[:1].copy(), np.zeros_like(variance[:1])
@@ -99,7 +106,7 @@ def _correlation_along(solver: Solver, descent: Descent, mode: int) -> np.ndarra
     own, columns = solver.columns(mode)
     prior = chain.precision(tables.prior_variance[mode, columns], tables.strength[mode, columns])
     variance, one_apart, two_apart = (np.empty_like(prior.diagonal) for _ in range(3))
-    loops.invert_bands(prior.diagonal, prior.one_off, prior.two_off, variance, one_apart, two_apart)
+    bands.invert_bands(prior.diagonal, prior.one_off, prior.two_off, variance, one_apart, two_apart)
     found = np.zeros((len(variance), solver.width))
     sizes = np.sqrt(variance[:-1] * variance[1:])
     found[:-1, own] = np.clip(one_apart[:-1] / sizes, 0.0, 0.9999)

@@ -36,7 +36,7 @@ def with_pairs(
         nonlocal best
         if not affords(kind):
             return False
-        tried.append(workshop.first(kind, 0))
+        tried.extend(workshop.first((kind, 0)))
         gained = tried[-1].loss < best.loss - by
         best = tried[-1] if gained else best
         return gained

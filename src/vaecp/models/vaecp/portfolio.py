@@ -6,19 +6,24 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from vaecp.models.vaecp.effort import Effort
+from vaecp.models.vaecp.held_out import HeldOut
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.pair_search import with_pairs
 from vaecp.models.vaecp.sweeps.descent import Kind
-from vaecp.models.vaecp.workshop import WORTH, Candidate, HeldOut, Workshop
+from vaecp.models.vaecp.workshop import WORTH, Candidate, Workshop
 
 LADDER = (2, 4, 8, 16, 32, 64, 128)
 EAGERS = (0.2, 0.5, 0.05, 0.0)
 """Shares of `Kind.eager`: the first one climbs the ladder, the others are tried at its best rank."""
+
+PATIENT_RANKS, PATIENT_EAGER, POOR = (8, 4, 16), 0.5, 2.0
+"""Tried where held-out losses are so many times those of entries that were learned from. Wider ranks than
+needed find their way more often."""
 
 COUNTS = (1.0, 0.3, 0.1, 0.03)
 """Values of `Kind.counts`; the first and the third climb where gaps lie together in ordered modes."""
@@ -38,53 +43,14 @@ FEW = 8_000
 CLIMBING, MOVING, PAIRING, LENGTHENING = 0.6, 0.65, 0.75, 0.85
 """Shares of the budget after which no larger ranks, other kinds, pairs, longer ones are tried."""
 
+SEARCHING_OF = 0.7
+"""Share of the seconds that are asked for: members then learn from all entries, and are judged."""
+
 LEAST_MEMBERS = 5
 """So many are averaged where held-out entries are too few to show what that gains."""
 
 CHEAP, MOST_SEEDS = 0.03, 2
 """A kind is judged by as many seeds as find room in this share of the budget: starts differ."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much is spent: on small tensors less than `multiplications`, for little is gained.
-
-    With `seconds`, the clock ends the search, and the same seed may give other bits.
-    """
-
-    max_rank: int
-    n_members: int
-    n_rounds: int
-    multiplications: float
-    per_entry: float
-    seconds: float | None = None
-
-    def budget(self, n_entries: int) -> float:
-        """Return how many multiplications a fit to so many entries may take."""
-        return self.multiplications + self.per_entry * n_entries
-
-
-GLANCE = Effort(max_rank=16, n_members=2, n_rounds=0, multiplications=8e9, per_entry=3e5)
-"""Enough to see which likelihood suits the values."""
-
-EFFORTS = {
-    "quick": Effort(max_rank=16, n_members=4, n_rounds=1, multiplications=8e9, per_entry=3e5),
-    "normal": Effort(
-        max_rank=64, n_members=10, n_rounds=3, multiplications=1.6e10, per_entry=1.3e6
-    ),
-    "thorough": Effort(max_rank=128, n_members=20, n_rounds=5, multiplications=2e11, per_entry=2e7),
-}
-
-
-def effort_of(given: Any) -> Effort:
-    """Return the effort of a name, or one that so many seconds end."""
-    if isinstance(given, str) and given in EFFORTS:
-        return EFFORTS[given]
-    if isinstance(given, Real) and not isinstance(given, bool) and 0 < float(given) < np.inf:
-        return replace(EFFORTS["thorough"], seconds=float(given))
-    raise ValueError(
-        f"effort is {given!r}: use {', '.join(map(repr, EFFORTS))}, or a number of seconds."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +75,7 @@ def choose_members(
         return [Candidate(kind, n, (), np.empty(0), np.empty(0), 0.0) for n in range(n_wanted)]
     search = Search(workshop, effort, rank)
     search.climb()
+    search.be_patient()
     search.move_around()
     search.pair_up()
     best = search.lengthened(search.best)
@@ -141,7 +108,8 @@ class Search:
         self.workshop, self.effort, self.rank = workshop, effort, rank
         self.teams: list[Team] = []
         self.budget = effort.budget(len(workshop.observations))
-        self.ends = None if effort.seconds is None else time.monotonic() + effort.seconds
+        self.begun = time.monotonic()
+        self.ends = None if effort.seconds is None else self.begun + SEARCHING_OF * effort.seconds
         chained = any(chain is not None for chain in workshop.chains)
         together = chained and workshop.held_out.together > TOGETHER
         self.climbing_counts = COUNTS[:3:2] if together else COUNTS[:1]
@@ -162,7 +130,7 @@ class Search:
         """Try row effects alone, then ranks from small to large until some in a row do worse."""
         workshop = self.workshop
         smooth = any(chain is not None for chain in workshop.chains)
-        alone = workshop.first(Kind(0, smooth, EAGERS[0]), 0)
+        (alone,) = workshop.first((Kind(0, smooth, EAGERS[0]), 0))
         workshop.likelihood = alone.descents[0].likelihood.settled()
         loss = workshop.held_out.loss(workshop.likelihood, alone.means, alone.variances)
         self.teams.append(self._team([replace(alone, loss=loss)]))
@@ -193,6 +161,26 @@ class Search:
             best = min(best, team.loss)
             if n_worse == patience and each > 2:
                 break
+
+    def be_patient(self) -> None:
+        """Try patient members where the best one may stand in a place that fits its own entries alone.
+
+        Smooth rows find their way by themselves.
+        """
+        best, workshop = self.best, self.workshop
+        if any(chain is not None for chain in workshop.chains):
+            return
+        if best.kind.rank and self._held_out_loss(best) < POOR * _fitted_loss(best):
+            return
+        for rank in PATIENT_RANKS if self.rank is None else (self.rank,):
+            kind = replace(best.kind, rank=rank, eager=PATIENT_EAGER, patient=True)
+            if self.allows(kind) and self.affords_kind(kind, CLIMBING):
+                self.tried(kind)
+
+    def _held_out_loss(self, team: Team) -> float:
+        held_out = self.workshop.held_out
+        losses = self.workshop.likelihood.losses(held_out.values, *average(team.members))
+        return float(np.average(losses, weights=held_out.importance))
 
     def move_around(self) -> None:
         """Try kinds that differ in one thing from the best, until none of them is better."""
@@ -235,7 +223,7 @@ class Search:
         while team.members[0].n_rounds < self.effort.n_rounds:
             if not self.affords(2 * sum(map(self.workshop.took, team.members)), LENGTHENING):
                 return team
-            longer = self._team([self.workshop.longer(member) for member in team.members])
+            longer = self._team(self.workshop.longer(*team.members))
             if team.loss - longer.loss < 2 * WORTH:
                 return longer if longer.loss < team.loss else team
             team = longer
@@ -261,11 +249,14 @@ class Search:
         seed = max(member.seed for team in good for member in team.members)
         while len(kept) < n_wanted and sources:
             seed += 1
-            before = list(kept)
+            before, cost, wanted = list(kept), 0.0, list[Candidate]()
             for source in sources[: n_wanted - len(kept)]:
                 like = source.members[0]
-                if (exactly and self.ends is None) or self.affords(self.workshop.took(like), 1.0):
-                    kept.append(self._trained(source.kind, seed, like.n_rounds))
+                price = self.workshop.took(like)
+                if (exactly and self.ends is None) or self.affords(cost + price, 1.0):
+                    cost += price
+                    wanted.append(replace(like, seed=seed))
+            kept += self._trained(wanted)
             if len(kept) == len(before) or not (exactly or self._gained(before, kept)):
                 break
             if self.ends is not None and time.monotonic() > self.ends:
@@ -276,7 +267,7 @@ class Search:
         """Train a team of this kind; seeds that ended in a poor place are no part of it."""
         room = CHEAP * self.budget / self.workshop.cost(kind)
         n_seeds = int(np.clip(room, 1, MOST_SEEDS)) if kind.rank else 1
-        found = [self._trained(kind, seed, 1) for seed in range(n_seeds)]
+        found = self.workshop.first(*((kind, seed) for seed in range(n_seeds)))
         best = min(member.loss for member in found)
         team = self._team([member for member in found if member.loss < best + NEAR])
         self.teams.append(team)
@@ -292,19 +283,23 @@ class Search:
         return rank * sum(self.workshop.observations.shape) / len(self.workshop.observations)
 
     def affords_kind(self, kind: Kind, share: float) -> bool:
-        """Whether trying a kind fits into this share of what may be spent."""
         return self.affords(self.workshop.cost(kind), share)
 
     def affords(self, cost: float, share: float) -> bool:
         """Whether so many multiplications fit into this share of what may be spent."""
+        spent, now = self.workshop.spent, time.monotonic()
         if self.ends is not None:
-            return time.monotonic() < self.ends
-        return self.workshop.spent + cost <= share * self.budget
+            return now + (cost * (now - self.begun) / spent if spent else 0.0) < self.ends
+        return spent + cost <= share * self.budget
 
-    def _trained(self, kind: Kind, seed: int, n_rounds: int) -> Candidate:
-        found = self.workshop.first(kind, seed)
-        while found.n_rounds < n_rounds:
-            found = self.workshop.longer(found)
+    def _trained(self, wanted: Sequence[Candidate]) -> list[Candidate]:
+        """Train members of such kinds and seeds, for as many rounds."""
+        found = self.workshop.first(*((each.kind, each.seed) for each in wanted))
+        for n_rounds in range(1, max((each.n_rounds for each in wanted), default=0)):
+            behind = [n for n, each in enumerate(wanted) if each.n_rounds > n_rounds]
+            longer = self.workshop.longer(*(found[n] for n in behind))
+            for n, each in zip(behind, longer, strict=True):
+                found[n] = each
         return found
 
     def _team(self, members: Sequence[Candidate]) -> Team:
@@ -330,10 +325,21 @@ class Search:
         return team.loss < best.loss + max(NEAR, min(doubt, MOST_DOUBT))
 
 
+def _fitted_loss(team: Team) -> float:
+    """Return the loss of the entries that were learned from."""
+    found = [each.history[-1][1] for member in team.members for each in member.descents]
+    return float(np.mean(found))
+
+
 def average_gain(kept: Sequence[Candidate], held_out: HeldOut, likelihood: Likelihood) -> float:
-    """By how much the logarithm of the squared error falls when members are averaged."""
+    """By how much the logarithm of the squared error falls when members are averaged.
+
+    Where one is alone, nothing says that others would not help.
+    """
     best = min(candidate.loss for candidate in kept)
     near = [candidate for candidate in kept if candidate.loss < best + NEAR]
+    if len(near) == 1:
+        return np.inf
     together = held_out.loss(likelihood, *average(near))
     return float(np.mean([c.loss for c in near])) - together
 

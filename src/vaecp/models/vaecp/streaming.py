@@ -17,9 +17,10 @@ from vaecp.data.standardising import Scaling
 from vaecp.data.stored import StoredEntries
 from vaecp.models.fitted import Diagnostics, FitResult
 from vaecp.models.vaecp.choosing import choose
-from vaecp.models.vaecp.fitting import OnProgress, Settings
+from vaecp.models.vaecp.fitting import Settings
 from vaecp.models.vaecp.holdouts import Fold
 from vaecp.models.vaecp.judging import judged
+from vaecp.models.vaecp.progress import OnProgress
 
 N_SAMPLE = 500_000
 """Entries that choose the kind of values, and show how much is known around a cell."""

@@ -13,11 +13,12 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.data.order import orders
+from vaecp.models.vaecp.held_out import HeldOut
 from vaecp.models.vaecp.holdouts import Fold, folds_for
 from vaecp.models.vaecp.likelihoods import Likelihood
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.descent import Kind
-from vaecp.models.vaecp.workshop import Candidate, HeldOut, Workshop
+from vaecp.models.vaecp.workshop import Candidate, Workshop
 
 RANKS = (0, 2, 4)
 GAIN = 0.2
@@ -55,7 +56,7 @@ def _best(
     """Return the best of some narrow members whose rows are smooth along ordered modes."""
     chains = chains_through(observations, ordered)
     workshop = Workshop(observations, folds, chains, likelihood, seed)
-    tried = [workshop.first(Kind(rank, smooth=True), 0) for rank in RANKS]
+    tried = workshop.first(*((Kind(rank, smooth=True), 0) for rank in RANKS))
     return min(tried, key=lambda candidate: candidate.loss), workshop.held_out
 
 

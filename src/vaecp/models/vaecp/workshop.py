@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.keeping import kept_step
-from vaecp.models.vaecp.holdouts import SOME, Fold, units_of
+from vaecp.models.vaecp.held_out import HeldOut
+from vaecp.models.vaecp.holdouts import KIND_OF_LIMITS, SOME, Fold
 from vaecp.models.vaecp.likelihoods import Likelihood
+from vaecp.models.vaecp.sweeps.arranged import Arranged
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.descent import (
+    ENOUGH_FAST,
     Descent,
     Kind,
     begin,
@@ -28,18 +33,18 @@ from vaecp.runtime.threads import in_threads, n_cores
 FAST, SETTLING, MAX_SETTLING, FINISHING = 16, 6, 8, 4
 """Sweeps of the first round; later ones are twice as long each."""
 MOST_STARTS, TRYING, NARROW, DETERMINED = 4, 8, 8, 0.3
+WORTH_THREADS = 600
+"""Threads that train on fewer entries wait for each other: Python around their loops takes most of the time."""
+PATIENT_STARTS, LONG, LITTLE_GAIN = 8, 120, 2e-4
+"""Patient members: how many starts, for how long, and the gain a sweep at which they give up."""
 WIDE, MOST_TIMES = 32, 4
 """Narrower members are cheap: they sweep fast up to so many times longer, as long as that gains."""
 
 WORTH = 0.005
 """What does not lower the held-out error by this share is not worth the time."""
 
-WINSOR = 0.995
 OVERHEAD, FETCHING = 1e6, 30
 """In multiplications: what a sweep over one mode takes besides, and fetching one number of a row."""
-
-MANY_TRAININGS = 40
-"""About so many stretches of training a normal fit takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +69,13 @@ class Workshop:
     chains: tuple[Chain | None, ...]
     likelihood: Likelihood
     seed: int
-    on_sweeps: Callable[[int, int, str], None] = lambda done, total, unit: None
+    on_training: Callable[[Workshop], None] = lambda workshop: None
     n_done: int = 0
+    lowest: float = np.inf  # loss of any member so far
     spent: float = 0.0  # multiplications so far
     _solvers: dict[tuple[int, Kind], Solver] = field(default_factory=dict)
+    _arranged: dict[int, Arranged] = field(default_factory=dict)
+    _counting: threading.Lock = field(default_factory=threading.Lock)
     keeps_starts: bool = False  # for kinds that differ in what entries count for
     _fast: dict[tuple[Kind, int], tuple[Descent, ...]] = field(default_factory=dict)
     _begun: set[tuple[Kind, int]] = field(default_factory=set)
@@ -77,30 +85,56 @@ class Workshop:
         """What members are judged by."""
         return HeldOut.of(self.folds)
 
-    def first(self, kind: Kind, seed: int) -> Candidate:
-        """Train a member for one round on every fold."""
+    def first(self, *wanted: tuple[Kind, int]) -> list[Candidate]:
+        """Train members of these kinds and seeds for one round on every fold."""
         none = np.empty(0)
-        return self._trained(Candidate(kind, seed, (), none, none, np.inf, 0))
+        return self.longer(
+            *(Candidate(kind, seed, (), none, none, np.inf, 0) for kind, seed in wanted)
+        )
+
+    def longer(self, *candidates: Candidate) -> list[Candidate]:
+        """Train on, twice as long as before; side by side, where these are enough for all cores."""
+        trained: list[Candidate] = []
+
+        def found(number: int) -> Candidate:
+            if not trained:
+                trained.extend(self._side_by_side(candidates))
+            return trained[number]
+
+        kept = [
+            kept_step("sweeps", Candidate, partial(found, number))
+            for number in range(len(candidates))
+        ]
+        for before, after in zip(candidates, kept, strict=True):
+            self.spent += self.took(after) - self._had(before, after)
+        return kept
+
+    @property
+    def _is_small(self) -> bool:
+        return len(self.observations) < WORTH_THREADS
+
+    def _side_by_side(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        if len(candidates) < max(n_cores(), 2) or self._is_small:
+            return [self._train(each) for each in candidates]
+        for number, each in itertools.product(range(len(self.folds)), candidates):
+            self.solver(number, each.kind)  # once, for all threads
+        return in_threads(self._train, candidates)
 
     def _start(self, solver: Solver, kind: Kind, seed: tuple[int, ...]) -> Descent:
-        """Stand at the best of some random starts, by what a few fast sweeps make of each."""
+        """Stand at the best of some random starts, by what a few fast sweeps, or many, make of each."""
         trainer, starts = self._trainer(kind), []
         for number in range(self._n_starts(kind)):
             random = np.random.default_rng((*seed, number) if number else seed)
             starts.append(begin(solver, trainer, random, kind.pairs))
         if len(starts) == 1:
             return starts[0]
-        tried = [hasten(solver, start, TRYING, kind.eager) for start in starts]
-        return min(tried, key=lambda descent: descent.history[-1][1])
-
-    def longer(self, candidate: Candidate) -> Candidate:
-        """Train on, twice as long as before."""
-        return self._trained(candidate)
-
-    def _trained(self, candidate: Candidate) -> Candidate:
-        found = kept_step("sweeps", Candidate, lambda: self._train(candidate))
-        self.spent += self.took(found) - self._had(candidate, found)
-        return found
+        n_sweeps, enough = (LONG, LITTLE_GAIN) if kind.patient else (TRYING, ENOUGH_FAST)
+        tried = in_threads(
+            lambda start: hasten(solver, start, n_sweeps, kind.eager, enough), starts
+        )
+        best = min(tried, key=lambda descent: descent.history[-1][1])
+        n_sweeps = sum(len(descent.history) for descent in tried)
+        return replace(best, n_elsewhere=n_sweeps - len(best.history))
 
     def _had(self, candidate: Candidate, found: Candidate) -> float:
         """How many multiplications had been made before, for this kind or one that began alike."""
@@ -110,7 +144,7 @@ class Workshop:
         shared = start in self._begun
         self._begun.add(start)
         n_sweeps = sum(descent.n_shared for descent in found.descents) / len(self.folds)
-        return shared * self._took(candidate.kind, n_sweeps)
+        return shared * n_sweeps * self._sweep_cost(candidate.kind)
 
     def _train(self, candidate: Candidate) -> Candidate:
         """Sweep fast, then let priors and noise settle as long as held-out entries gain by it."""
@@ -147,7 +181,7 @@ class Workshop:
 
         descents = self._on_folds(hastened)
         if not candidate.descents:
-            shared = (replace(each, n_shared=len(each.history)) for each in descents)
+            shared = (replace(each, n_shared=each.n_sweeps) for each in descents)
             descents = tuple(shared)
             if self.keeps_starts:
                 self._fast[start] = descents
@@ -159,7 +193,7 @@ class Workshop:
         Many entries, of which two folds are trained on where some are limits, keep more cores busy than that.
         """
         numbers = range(len(self.folds))
-        if len(self.observations) > SOME and n_cores() > len(numbers):
+        if self._is_small or (len(self.observations) > SOME and n_cores() > len(numbers)):
             return tuple(map(train, numbers))
         return tuple(in_threads(train, numbers))
 
@@ -168,15 +202,19 @@ class Workshop:
 
         Where entries are few, the start that fits them best is the one that overfits most.
         """
+        if not (kind.rank and kind.eager):  # fast sweeps tell starts apart
+            return 1
+        if kind.patient:
+            return PATIENT_STARTS
         n_numbers = kind.rank * sum(self.observations.shape)
         determined = n_numbers < DETERMINED * len(self.observations)
-        return MOST_STARTS if kind.eager and 0 < kind.rank <= NARROW and determined else 1
+        return MOST_STARTS if kind.rank <= NARROW and determined else 1
 
     def finished(self, candidate: Candidate) -> tuple[Solver, Descent]:
         """Let a member learn from all entries, those held out included."""
         solver = solver_for(self.observations, candidate.kind, self.chains)
         if candidate.descents:
-            descent = take_in(solver, candidate.descents[0], 1)
+            descent = take_in(solver, self._best_of_folds(candidate), 1)
             return solver, settle(solver, descent, FINISHING)
         kind = candidate.kind
         descent = self._start(solver, kind, (self.seed, candidate.seed))
@@ -185,18 +223,29 @@ class Workshop:
         descent = replace(descent, counts=kind.counts)
         return solver, settle(solver, descent, 2 * SETTLING)
 
+    def _best_of_folds(self, candidate: Candidate) -> Descent:
+        """Return the descent with the lowest held-out loss: some may have ended in a poor place.
+
+        Where values were taken for limited, training has seen none of the largest.
+        """
+        losses = self.likelihood.losses(self.held_out.values, candidate.means, candidate.variances)
+        ends = np.cumsum([len(fold.held_out) for fold in self.folds])
+        kinds = np.split(self.held_out.kind, ends[:-1])
+        found = [
+            np.inf if KIND_OF_LIMITS in kind else float(np.mean(part))
+            for kind, part in zip(kinds, np.split(losses, ends[:-1]), strict=True)
+        ]
+        return candidate.descents[int(np.argmin(found))]
+
     def cost(self, kind: Kind) -> float:
         """About how many multiplications the first round of a member takes."""
-        n_sweeps = n_fast(kind) + 2 * SETTLING + TRYING * (self._n_starts(kind) - 1)
-        return n_sweeps * self._sweep_cost(kind)
+        elsewhere = (LONG // 2 if kind.patient else TRYING) * (self._n_starts(kind) - 1)
+        return (n_fast(kind) + 2 * SETTLING + elsewhere) * self._sweep_cost(kind)
 
     def took(self, candidate: Candidate) -> float:
         """About how many multiplications a member has taken so far."""
-        n_sweeps = sum(len(descent.history) for descent in candidate.descents) / len(self.folds)
-        return self._took(candidate.kind, n_sweeps)
-
-    def _took(self, kind: Kind, n_sweeps: float) -> float:
-        return (n_sweeps + TRYING * (self._n_starts(kind) - 1)) * self._sweep_cost(kind)
+        n_sweeps = sum(descent.n_sweeps for descent in candidate.descents) / len(self.folds)
+        return n_sweeps * self._sweep_cost(candidate.kind)
 
     def _sweep_cost(self, kind: Kind) -> float:
         """About how many multiplications a sweep over all folds takes."""
@@ -209,10 +258,13 @@ class Workshop:
 
     def solver(self, number: int, kind: Kind) -> Solver:
         """Return the arranged entries of a fold; they serve all starts."""
-        kind = replace(kind, eager=0.0, pairs=(), trainer=0, counts=1.0)
+        kind = replace(kind, eager=0.0, pairs=(), trainer=0, counts=1.0, patient=False)
         key = (number, kind)
         if key not in self._solvers:
-            self._solvers[key] = solver_for(self.folds[number].train, kind, self.chains)
+            entries = self.folds[number].train
+            if number not in self._arranged:
+                self._arranged[number] = Arranged.of(entries)
+            self._solvers[key] = solver_for(entries, kind, self.chains, self._arranged[number])
         return self._solvers[key]
 
     def _judged(self, candidate: Candidate) -> Candidate:
@@ -224,14 +276,12 @@ class Workshop:
             means.append(mean)
             variances.append(variance)
         found = np.concatenate(means)
-        self.n_done += 1
-        self.on_sweeps(self.n_done, MANY_TRAININGS, "trainings")
-        return replace(
-            candidate,
-            means=found,
-            variances=np.concatenate(variances),
-            loss=self.held_out.loss(self.likelihood, found, np.concatenate(variances)),
-        )
+        variance = np.concatenate(variances)
+        loss = self.held_out.loss(self.likelihood, found, variance)
+        with self._counting:  # members may be trained side by side
+            self.n_done, self.lowest = self.n_done + 1, min(self.lowest, loss)
+            self.on_training(self)
+        return replace(candidate, means=found, variances=variance, loss=loss)
 
     def _trainer(self, kind: Kind) -> Likelihood:
         return self.likelihood.trainers()[kind.trainer]
@@ -242,79 +292,3 @@ def n_fast(kind: Kind) -> int:
     if not (kind.rank and kind.eager):
         return 0
     return int(FAST * np.clip(WIDE / kind.rank, 1, MOST_TIMES))
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """The held-out entries of all folds, and what they say of members."""
-
-    values: np.ndarray
-    kind: np.ndarray
-    importance: np.ndarray
-    unit: np.ndarray
-
-    @classmethod
-    def of(cls, folds: Sequence[Fold]) -> HeldOut:
-        """Put the folds one after the other."""
-        return cls(
-            np.concatenate([fold.held_out.values for fold in folds]),
-            np.concatenate([fold.kind for fold in folds]),
-            np.concatenate([fold.importance for fold in folds]),
-            units_of(folds),
-        )
-
-    @property
-    def together(self) -> float:
-        """The share of importance of entries that were held out together with others.
-
-        Scattered cells, the last kind, are not, however often they were measured.
-        """
-        _, place, sizes = np.unique(self.unit, return_inverse=True, return_counts=True)
-        together = (sizes[place] > 1) & (self.kind != self.kind.max())
-        return float(self.importance[together].sum() / self.importance.sum())
-
-    def loss(self, likelihood: Likelihood, means: np.ndarray, variances: np.ndarray) -> float:
-        """Mean loss by kind of gap, averaged; of squared errors, their logarithms.
-
-        As logarithms, so that a kind of gap that is hard for every member does not drown the others;
-        the few largest errors count as the next largest ones.
-        """
-        return self._loss(likelihood, means, variances)[0]
-
-    def doubt(
-        self,
-        likelihood: Likelihood,
-        first: tuple[np.ndarray, np.ndarray],
-        second: tuple[np.ndarray, np.ndarray],
-    ) -> float:
-        """Return the standard error of the difference of two losses: other units would tell other ones."""
-        apart = self._loss(likelihood, *first)[1] - self._loss(likelihood, *second)[1]
-        total = 0.0
-        for number in np.unique(self.kind):
-            here = self.kind == number
-            share = self.importance[here].sum() / self.importance.sum()
-            moves = np.bincount(np.unique(self.unit[here], return_inverse=True)[1], apart[here])
-            n_units = len(moves)
-            # One unit cannot differ from itself: its loss is taken to be off by as much as it is.
-            alone = np.sum(moves**2) * n_units / (n_units - 1) if n_units > 1 else 2 * share**2
-            total += float(alone)
-        return total**0.5
-
-    def _loss(
-        self, likelihood: Likelihood, means: np.ndarray, variances: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        """Return the loss, and by how much each entry moves it away from what others say."""
-        losses = likelihood.losses(self.values, means, variances)
-        moves, total, weight = np.empty_like(losses), 0.0, self.importance.sum()
-        for number in np.unique(self.kind):
-            here = self.kind == number
-            importance = self.importance[here] / weight
-            share, capped = (
-                importance.sum(),
-                np.minimum(losses[here], np.quantile(losses[here], WINSOR)),
-            )
-            mean = float(importance @ capped) / share
-            logs = likelihood.has_residuals
-            total += share * (np.log(mean + 1e-30) if logs else 2 * mean)
-            moves[here] = importance * (capped - mean) * (1 / (mean + 1e-30) if logs else 2)
-        return total, moves

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vaecp.models.vaecp.sweeps import loops
+from vaecp.models.vaecp.sweeps import bands
 from vaecp.models.vaecp.sweeps.chains import STRENGTHS, Bands, Chain
 
 LABELS = np.array([1.0, 2.0, 2.5, 4.0, 7.0, 7.5, 9.0])
@@ -80,19 +80,19 @@ def test_the_precision_is_dense_algebra_and_rows_have_the_stated_variance(chain,
 
 def test_covariances_inside_the_band_are_those_of_the_inverse(random):
     n_rows, n_components = 9, 3
-    bands = Bands(*random.normal(size=(3, n_rows, n_components)))
-    bands.diagonal[:] += 6.0
+    given = Bands(*random.normal(size=(3, n_rows, n_components)))
+    given.diagonal[:] += 6.0
     found = Bands(*np.empty((3, n_rows, n_components)))
-    loops.invert_bands(
-        bands.diagonal,
-        bands.one_off,
-        bands.two_off,
+    bands.invert_bands(
+        given.diagonal,
+        given.one_off,
+        given.two_off,
         found.diagonal,
         found.one_off,
         found.two_off,
     )
     for component in range(n_components):
-        expected = np.linalg.inv(dense(bands, component))
+        expected = np.linalg.inv(dense(given, component))
         for offset, part in enumerate((found.diagonal, found.one_off, found.two_off)):
             np.testing.assert_allclose(
                 part[: n_rows - offset, component], np.diag(expected, offset), atol=1e-12
@@ -115,7 +115,7 @@ def test_rows_known_from_their_prior_alone_give_that_prior_back():
     chain, strength = Chain.through(None, 200), np.array([10, 25, 40])
     prior = chain.precision(np.full(3, 0.7), strength)
     covariance = Bands(*np.empty((3, 200, 3)))
-    loops.invert_bands(
+    bands.invert_bands(
         prior.diagonal,
         prior.one_off,
         prior.two_off,

@@ -51,7 +51,7 @@ def sums(tables, **changes):
     arrays = {
         "order": order,
         "start": np.searchsorted(ids[order, 0], np.arange(10)),
-        "ids": ids,
+        "others": ids[order, 1:],
         "mean": mean,
         "second": second,
         "values": np.ones(20),
@@ -59,7 +59,7 @@ def sums(tables, **changes):
         "gram": np.zeros((9, 3, 3)),
         "right": np.zeros((9, 3)),
     } | changes
-    loops.sum_over_rows(0, 9, 0, *arrays.values(), False)
+    loops.sum_over_rows(0, 9, *arrays.values(), False)
     return arrays["right"]
 
 

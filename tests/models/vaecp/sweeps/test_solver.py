@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import optimize
 from sklearn.linear_model import Ridge
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.likelihoods import Working
 from vaecp.models.vaecp.sweeps.chains import Chain
-from vaecp.models.vaecp.sweeps.solver import MAX_FULL, Solver, Tables
+from vaecp.models.vaecp.sweeps.solver import MAX_FULL, Solver
+from vaecp.models.vaecp.sweeps.tables import Tables
 
 SHAPE = (4, 5, 6)
 RANKS = pytest.mark.parametrize("rank", [2, MAX_FULL + 1], ids=["full", "diagonal"])
@@ -102,16 +104,14 @@ def test_normal_equations_are_expectations_over_the_other_modes(rank, mode, rand
     gram, right = solver._normal_equations(tables, mode, data, tables.level)
     rest = [other for other in range(3) if other != mode]
     moments = second_moments(solver, tables)
-    free, others = free_columns(solver, mode), [rank + other for other in rest]
     products = np.prod([tables.mean[solver.ids[:, other]] for other in rest], axis=0)
     squares = np.prod([moments[solver.ids[:, other]] for other in rest], axis=0)
     rows = np.eye(SHAPE[mode])[solver.ids[:, mode] - solver.offsets[mode]]
-    all_gram = np.einsum("nj,n,nrs->jrs", rows, data.weights, squares)
+    expected = np.einsum("nj,n,nrs->jrs", rows, data.weights, squares)
+    np.testing.assert_allclose(gram, expected, atol=1e-10)
     centred = data.weights * (data.values - tables.level)
-    all_right = np.einsum("nj,n,nr->jr", rows, centred, products)
-    np.testing.assert_allclose(gram, all_gram[:, free][:, :, free], atol=1e-10)
-    known = all_gram[:, free][:, :, others].sum(axis=2)
-    np.testing.assert_allclose(right, all_right[:, free] - known, atol=1e-10)
+    expected = np.einsum("nj,n,nr->jr", rows, centred, products)
+    np.testing.assert_allclose(right, expected, atol=1e-10)
 
 
 @RANKS
@@ -139,6 +139,24 @@ def test_effects_alone_are_ridge_regression(random):
     np.testing.assert_allclose(tables.mean[np.arange(sum(SHAPE)), own], ridge.coef_, atol=1e-8)
 
 
+@pytest.mark.parametrize("rank", [0, 2])
+def test_the_variance_of_effects_is_the_most_probable_one_about_zero(rank, random):
+    """That of a mode whose two rows have effects that do not average zero."""
+    array = random.normal(size=(2, 30, 20)) + 5.0
+    solver = Solver(Observations.from_array(array), rank, (None,) * 3)
+    tables = solver.start(random, 0.0)  # so that the effects hold the level, too
+    weights = np.full(len(solver.values), 1.0)
+    tables = solver.sweep(tables, Working(solver.values, weights), learn_priors=True)
+    mean, variance = tables.mean[:2, rank], tables.variance[:2, rank]
+    assert abs(mean.mean()) > 1
+
+    def surprise(log_variance):
+        return float(np.sum(log_variance + (mean**2 + variance) * np.exp(-log_variance)))
+
+    best = np.exp(optimize.minimize_scalar(surprise, bounds=(-10, 10), method="bounded").x)
+    assert tables.prior_variance[0, -1] == pytest.approx(best, rel=1e-2)
+
+
 @RANKS
 def test_an_ordered_mode_is_one_joint_regression_of_all_its_rows(rank, random):
     """The posterior mean solves the dense normal equations of rows that are chained together."""
@@ -148,6 +166,8 @@ def test_an_ordered_mode_is_one_joint_regression_of_all_its_rows(rank, random):
     gram, right = solver._normal_equations(tables, 0, data, tables.level)
     found = solver.sweep(tables, data, learn_priors=False)
     free, width = free_columns(solver, 0), rank + 1
+    right = right[:, free] - gram[:, free][:, :, [rank + 1, rank + 2]].sum(axis=2)
+    gram = gram[:, free][:, :, free]
     prior = chain.precision(tables.prior_variance[0], tables.strength[0])
     whole = np.zeros((SHAPE[0], width, SHAPE[0], width))
     for row in range(SHAPE[0]):

@@ -37,7 +37,7 @@ def decode(decoder: Decoder, rows: Array, layout: RowLayout, indices: Array) -> 
     return fused.decode(look_up(decoder, rows, layout, indices))
 
 
-def look_up(decoder: Decoder, rows: Array, layout: RowLayout, indices: Array) -> fused.Tables:
+def look_up(decoder: Decoder, rows: Array, layout: RowLayout, indices: Array) -> fused.RowTables:
     """Lay out what the loops over entries read.
 
     W'u + b is a sum over modes, so rows are projected once, not once per entry.
@@ -55,7 +55,7 @@ def look_up(decoder: Decoder, rows: Array, layout: RowLayout, indices: Array) ->
             factors.append(table * weights if first else table)
         ids.append(own + n_rows)
         n_rows += table.shape[0]
-    return fused.Tables(
+    return fused.RowTables(
         jnp.stack(ids, axis=1),
         jnp.concatenate(projected),
         jnp.concatenate(factors) if factors else jnp.zeros((n_rows, 0)),

@@ -33,7 +33,8 @@ from vaecp.runtime.placement import Placement
 
 if TYPE_CHECKING:
     from vaecp.data.observations import Observations
-    from vaecp.models.vaecp.fitting import OnProgress, Plan, Settings
+    from vaecp.models.vaecp.fitting import Plan, Settings
+    from vaecp.models.vaecp.progress import OnProgress
 
 RANK, HIDDEN, MEMBERS = 32, 64, 4
 
@@ -72,8 +73,9 @@ def network_members(
     if not plan.folds:
         alone = _train(plan.observations, None, job, "network")
         return NetworkMembers.of((), alone.final, alone.history)
+    n_folds = len(plan.folds)
     by_fold = [
-        _train(fold.train, fold.held_out, job, f"network-{number}")
+        _train(fold.train, fold.held_out, job.one_of(number, n_folds), f"network-{number}")
         for number, fold in enumerate(plan.folds)
     ]
     first = by_fold[0]
@@ -141,6 +143,18 @@ class _Job:
             Placement.on(settings.devices),
             on_progress,
             unit,
+        )
+
+    def one_of(self, number: int, n_jobs: int) -> _Job:
+        """Return the same as one of several that are done in turn, for whoever watches."""
+        watcher = self.on_progress
+        if watcher is None:
+            return self
+        return replace(
+            self,
+            on_progress=lambda done, total, unit: watcher(
+                number * total + done, n_jobs * total, unit
+            ),
         )
 
     def schedule(self, finish: float) -> Schedule:

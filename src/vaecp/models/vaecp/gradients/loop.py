@@ -56,8 +56,8 @@ class Loop:
         return 1 if self.batch_size % (n_parts * self.block_size) else n_parts
 
     @property
-    def plan(self) -> fused.Plan:
-        return fused.Plan(self.block_size, self.layout.offsets, self.sorted_mode)
+    def plan(self) -> fused.BlockPlan:
+        return fused.BlockPlan(self.block_size, self.layout.offsets, self.sorted_mode)
 
     def reads_blocks(self, problem: Problem) -> bool:
         """Whether batches are read where they lie, rather than gathered first."""
@@ -95,7 +95,7 @@ class Problem(NamedTuple):
     free: Array  # (rows, width): 1 for numbers that are learned, 0 for padding and constants
 
 
-class Member(NamedTuple):
+class MemberSettings(NamedTuple):
     """What sets one member apart from the others, apart from its start."""
 
     weight_precision: Array
@@ -107,7 +107,7 @@ class State(NamedTuple):
 
     parameters: Parameters
     moments: optax.OptState
-    member: Member
+    member: MemberSettings
     best: Parameters
     best_loss: Array
     epochs_since_best: Array
@@ -124,7 +124,7 @@ class Epoch(NamedTuple):
     validation_nll: Array
 
 
-def start(parameters: Parameters, member: Member) -> State:
+def start(parameters: Parameters, member: MemberSettings) -> State:
     """Stand at the first step; `parameters` belong to one member."""
     return State(
         parameters=parameters,
@@ -138,7 +138,7 @@ def start(parameters: Parameters, member: Member) -> State:
 
 
 @jax.jit
-def start_all(parameters: Parameters, member: Member) -> State:
+def start_all(parameters: Parameters, member: MemberSettings) -> State:
     """Stand at the first step with all members."""
     return jax.vmap(start)(parameters, member)
 
@@ -247,7 +247,7 @@ def _bound_of_batches(problem: Problem, settings: Phase, loop: Loop):
     entries = indices.reshape(-1, indices.shape[-1]), values.reshape(-1), weights.reshape(-1)
 
     def where_they_lie(parameters: Parameters, blocks: Array, draws: Array) -> Elbo:
-        stored = fused.Stored(*entries, (first[:, None] + blocks).reshape(-1))
+        stored = fused.StoredBlocks(*entries, (first[:, None] + blocks).reshape(-1))
         return elbo_of_blocks(
             parameters, stored, loop.plan, draws, problem.n_entries, loop.layout, problem.free
         )

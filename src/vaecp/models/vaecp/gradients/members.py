@@ -14,8 +14,7 @@ from vaecp.models.vaecp.gradients import driver
 from vaecp.models.vaecp.gradients.decoder import initial_decoder
 from vaecp.models.vaecp.gradients.entries import InMemory, Source
 from vaecp.models.vaecp.gradients.layout import RowLayout
-from vaecp.models.vaecp.gradients.loop import Loop, State, start_all
-from vaecp.models.vaecp.gradients.loop import Member as LoopMember
+from vaecp.models.vaecp.gradients.loop import Loop, MemberSettings, State, start_all
 from vaecp.models.vaecp.gradients.objective import Parameters
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.gradients.schedule import Schedule
@@ -159,7 +158,7 @@ def initial_states(
     parameters = jax.tree.map(lambda *each: jnp.asarray(np.stack(each)), *members)
     rates = np.resize(RATE_SCALES, len(members)).astype(np.float32)
     return start_all(
-        parameters, LoopMember(jnp.asarray(weight_precisions, jnp.float32), jnp.asarray(rates))
+        parameters, MemberSettings(jnp.asarray(weight_precisions, jnp.float32), jnp.asarray(rates))
     )
 
 

@@ -11,7 +11,7 @@ from jax import Array
 
 from vaecp.models.vaecp.gradients import rows as variational
 from vaecp.models.vaecp.gradients.decoder import Decoder, look_up, project
-from vaecp.models.vaecp.gradients.kernels import Plan, Stored, Tables, of_blocks
+from vaecp.models.vaecp.gradients.kernels import BlockPlan, RowTables, StoredBlocks, of_blocks
 from vaecp.models.vaecp.gradients.layout import RowLayout
 from vaecp.models.vaecp.gradients.rows import Prior, Rows
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
@@ -96,8 +96,8 @@ def batch_elbo(
 
 def elbo_of_blocks(
     parameters: Parameters,
-    stored: Stored,
-    plan: Plan,
+    stored: StoredBlocks,
+    plan: BlockPlan,
     seeds: Array,
     n_entries: Array | int,
     layout: RowLayout,
@@ -115,19 +115,21 @@ def elbo_of_blocks(
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
-def _of_blocks(decoder: Decoder, rows: Array, stored: Stored, plan: Plan, layout: RowLayout):
+def _of_blocks(
+    decoder: Decoder, rows: Array, stored: StoredBlocks, plan: BlockPlan, layout: RowLayout
+):
     return of_blocks(project(decoder, rows, layout), stored, plan)[0]
 
 
 def _of_blocks_forward(
-    decoder: Decoder, rows: Array, stored: Stored, plan: Plan, layout: RowLayout
+    decoder: Decoder, rows: Array, stored: StoredBlocks, plan: BlockPlan, layout: RowLayout
 ):
     floats, pull = jax.vjp(lambda decoder, rows: project(decoder, rows, layout), decoder, rows)
     value, gradients = of_blocks(floats, stored, plan)
     return value, pull(gradients)
 
 
-def _of_blocks_backward(plan: Plan, layout: RowLayout, gradients, cotangent: Array):
+def _of_blocks_backward(plan: BlockPlan, layout: RowLayout, gradients, cotangent: Array):
     # Scaled here, where gradients are small: those of projected rows are several times as many numbers.
     decoder, rows = jax.tree.map(lambda g: cotangent * g, gradients)
     return decoder, rows, None
@@ -139,7 +141,7 @@ _of_blocks.defvjp(_of_blocks_forward, _of_blocks_backward)
 def _of_part(
     decoder: Decoder, rows: Array, part: Entries, layout: RowLayout, likelihood: Likelihood
 ) -> Array:
-    tables: Tables = look_up(decoder, rows, layout, part.indices)
+    tables: RowTables = look_up(decoder, rows, layout, part.indices)
     return likelihood.total(tables, part.values, part.weights)
 
 

@@ -11,7 +11,7 @@ from vaecp.models.vaecp.gradients.loop import Loop, Phase
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Likelihood
 from vaecp.runtime.placement import N_SHARDS, Placement
 
-STEPS = 3_000
+STEPS, FEWEST_STEPS, ENTRIES_PER_STEP = 3_000, 1_500, 3
 MIN_EPOCHS, MAX_EPOCHS = 20, 1_000
 MIN_PASSES = 2
 """Over entries that are read from disk."""
@@ -56,9 +56,10 @@ def choose_blocks(
 
 
 def choose_epochs(n_entries: int, batch_size: int) -> int:
-    """A number of steps, so that small tensors see their entries more often."""
+    """A number of steps, so that small tensors see their entries more often; the smallest need fewer."""
     steps_per_epoch = -(-n_entries // batch_size)
-    return int(np.clip(STEPS // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
+    n_steps = int(np.clip(n_entries // ENTRIES_PER_STEP, FEWEST_STEPS, STEPS))
+    return int(np.clip(n_steps // steps_per_epoch, MIN_EPOCHS, MAX_EPOCHS))
 
 
 def choose_passes(n_entries: int, batch_size: int) -> int:

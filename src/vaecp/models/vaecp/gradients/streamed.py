@@ -17,6 +17,7 @@ from vaecp.errors import ObservationError
 from vaecp.models.vaecp.gradients.entries import place_validation, rows_with_entries
 from vaecp.models.vaecp.gradients.loop import Loop, Problem
 from vaecp.models.vaecp.gradients.objective import Entries
+from vaecp.models.vaecp.gradients.shuffling import shuffle_into
 from vaecp.runtime.placement import Placement
 from vaecp.runtime.threads import n_cores
 
@@ -162,9 +163,17 @@ class FromDisk:
                 f"the value {values[entry]:.6g} (entry {positions[entry]}) is unlike those that the "
                 "kind of values was chosen by: name the kind with likelihood (--values)."
             )
-        judges = np.isin(positions, self.stored.held_out).astype(np.float32)
-        mixed = np.random.default_rng((self.seed, 1, number, part)).permutation(len(scaled))
-        read = (indices, scaled.astype(np.float32), 1 - judges, judges)
-        for array, target in zip(read, into, strict=True):
-            # Places are those of a permutation; checking them would copy the whole once more.
-            np.take(array, mixed, axis=0, out=target[: len(mixed)], mode="clip")
+        seed = np.random.default_rng((self.seed, 1, number, part)).integers(1, 2**63)
+        judges = _are_among(positions, self.stored.held_out)
+        shuffle_into(seed, indices, scaled, judges, *into)
+
+
+def _are_among(positions: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Whether sorted positions are among a few others, sorted too."""
+    found = np.zeros(len(positions), dtype=bool)
+    if len(positions):
+        first, last = np.searchsorted(chosen, positions[[0, -1]])
+        near = chosen[first : last + 1]
+        places = np.minimum(np.searchsorted(positions, near), len(positions) - 1)
+        found[places[positions[places] == near]] = True
+    return found

@@ -17,7 +17,7 @@ from vaecp.errors import ObservationError
 if TYPE_CHECKING:
     from jax import Array
 
-    from vaecp.models.vaecp.gradients.kernels import Tables
+    from vaecp.models.vaecp.gradients.kernels import RowTables
 
 
 class Working(NamedTuple):
@@ -158,7 +158,7 @@ class Likelihood(ABC):
         """Whether members can be trained by gradients."""
         return type(self).log_prob is not Likelihood.log_prob
 
-    def total(self, tables: Tables, values: Array, weights: Array) -> Array:
+    def total(self, tables: RowTables, values: Array, weights: Array) -> Array:
         """Return the weighted sum of the log densities of entries; a fused kernel may override."""
         from vaecp.models.vaecp.gradients import kernels
 

@@ -19,7 +19,7 @@ from vaecp.models.vaecp.likelihoods.tails import tail_derivatives
 if TYPE_CHECKING:
     from jax import Array
 
-    from vaecp.models.vaecp.gradients.kernels import Tables
+    from vaecp.models.vaecp.gradients.kernels import RowTables
 
 LOG_2PI = 1.8378770664093453
 LEAST_NOISE = 1e-12
@@ -92,7 +92,7 @@ class Gaussian(Likelihood):
         mean, log_variance = outputs
         return -0.5 * (LOG_2PI + log_variance + (values - mean) ** 2 * jnp.exp(-log_variance))
 
-    def total(self, tables: Tables, values: Array, weights: Array) -> Array:
+    def total(self, tables: RowTables, values: Array, weights: Array) -> Array:
         """Return the weighted sum, in one pass over the entries together with its gradients."""
         from vaecp.models.vaecp.gradients import kernels
 
@@ -139,7 +139,7 @@ class StudentT(Gaussian):
         )
         return constant - 0.5 * log_variance - 0.5 * (DEGREES + 1) * jnp.log1p(squares)
 
-    def total(self, tables: Tables, values: Array, weights: Array) -> Array:
+    def total(self, tables: RowTables, values: Array, weights: Array) -> Array:
         return Likelihood.total(self, tables, values, weights)
 
 

@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
+from vaecp.models.vaecp.sweeps.paths import add_up_squares, fill_precision
+
 STRENGTHS = np.concatenate([[0.0], np.geomspace(0.05, 1e5, 64)])
 """Candidates for t."""
 
@@ -91,6 +93,13 @@ class Chain:
         )
 
     @cached_property
+    def _path(self) -> tuple[np.ndarray, ...]:
+        """The diagonals of L, and those of L^2."""
+        once, twice = self.laplacian, self.squared
+        found = once.diagonal, once.one_off, twice.diagonal, twice.one_off, twice.two_off
+        return tuple(np.ascontiguousarray(each[:, 0]) for each in found)
+
+    @cached_property
     def _eigenvalues(self) -> np.ndarray:
         n_rows = self.n_rows
         if n_rows > MAX_UNEVEN or np.all(self.steps == 1):
@@ -112,13 +121,10 @@ class Chain:
 
     def precision(self, variance: np.ndarray, strength: np.ndarray) -> Bands:
         """Return the prior precision of components of these variances and places in STRENGTHS."""
+        found = Bands(*np.empty((3, self.n_rows, len(variance))))
         t, size = STRENGTHS[strength], self.norms[strength] / variance
-        once, twice = self.laplacian, self.squared
-        return Bands(
-            size * (1 + 2 * t * once.diagonal + t**2 * twice.diagonal),
-            size * (2 * t * once.one_off + t**2 * twice.one_off),
-            size * t**2 * twice.two_off,
-        )
+        fill_precision(t, size, *self._path, found.diagonal, found.one_off, found.two_off)
+        return found
 
     def learn(self, centred: np.ndarray, covariance: Bands) -> tuple[np.ndarray, np.ndarray]:
         """Return the variance and the strength that make posteriors of rows most probable.
@@ -126,22 +132,9 @@ class Chain:
         `centred` are the posterior means less the prior's, `covariance` what lies within the band
         of the posterior covariances.
         """
-        here = centred**2 + covariance.diagonal
-        next_to = covariance.one_off.copy()
-        next_to[:-1] += centred[:-1] * centred[1:]
-        beyond = covariance.two_off.copy()
-        beyond[:-2] += centred[:-2] * centred[2:]
-        rough, rougher = (
-            np.maximum(
-                (bands.diagonal * here).sum(axis=0)
-                + 2 * (bands.one_off * next_to).sum(axis=0)
-                + 2 * (bands.two_off * beyond).sum(axis=0),
-                0.0,
-            )
-            for bands in (self.laplacian, self.squared)
-        )
-        t = STRENGTHS[:, None]
-        squares = self.norms[:, None] * (here.sum(axis=0) + 2 * t * rough + t**2 * rougher)
+        squares = np.empty((len(STRENGTHS), centred.shape[1]))
+        bands = covariance.diagonal, covariance.one_off, covariance.two_off
+        add_up_squares(centred, *bands, *self._path, STRENGTHS, self.norms, squares)
         variance = (squares + LITTLE) / (self.n_rows + LITTLE) + SMALLEST
         cost = self.n_rows * np.log(variance) - self.log_determinants[:, None] + squares / variance
         best = np.argmin(cost, axis=0)

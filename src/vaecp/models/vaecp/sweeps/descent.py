@@ -10,9 +10,11 @@ import numpy as np
 from vaecp.data.observations import Observations
 from vaecp.data.sampling import representative
 from vaecp.models.vaecp.likelihoods import Likelihood, Working
+from vaecp.models.vaecp.sweeps.arranged import Arranged
 from vaecp.models.vaecp.sweeps.chains import Chain
 from vaecp.models.vaecp.sweeps.links import Link
-from vaecp.models.vaecp.sweeps.solver import Solver, Tables
+from vaecp.models.vaecp.sweeps.solver import Solver
+from vaecp.models.vaecp.sweeps.tables import Tables
 
 ENOUGH_FAST = 0.003
 """Fast sweeps end when the loss falls by less than this share a sweep."""
@@ -53,6 +55,7 @@ class Kind:
     trainer: int = 0
     flat: tuple[int, ...] = ()
     counts: float = 1.0
+    patient: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +66,30 @@ class Descent:
     ----------
     history : noise standard deviation and training loss after each sweep.
     counts : see `Kind`.
-    n_shared : with how many sweeps it began that other kinds have made, too.
+    n_elsewhere : how many sweeps were made from other starts.
+    n_shared : with how many sweeps it began, those included, that other kinds have made, too.
     """
 
     tables: Tables
     likelihood: Likelihood
     history: tuple[tuple[float, float], ...] = ()
     counts: float = 1.0
+    n_elsewhere: int = 0
     n_shared: int = 0
 
+    @property
+    def n_sweeps(self) -> int:
+        """How many sweeps were made in all."""
+        return len(self.history) + self.n_elsewhere
 
-def solver_for(observations: Observations, kind: Kind, chains: tuple[Chain | None, ...]) -> Solver:
-    """Arrange entries for the sweeps of a kind of member."""
+
+def solver_for(
+    observations: Observations,
+    kind: Kind,
+    chains: tuple[Chain | None, ...],
+    arranged: Arranged | None = None,
+) -> Solver:
+    """Return what sweeps over entries for a kind of member."""
     links: tuple[Link | None, ...] = (None,) * len(chains)
     if kind.features and observations.features:
         links = tuple(map(partial(_link, observations, kind.features), range(len(chains))))
@@ -82,7 +97,7 @@ def solver_for(observations: Observations, kind: Kind, chains: tuple[Chain | Non
         chain if kind.smooth and link is None else None
         for chain, link in zip(chains, links, strict=True)
     )
-    return Solver(observations, kind.rank, tuple(kept), links, kind.flat)
+    return Solver(observations, kind.rank, tuple(kept), links, kind.flat, arranged)
 
 
 def _link(observations: Observations, how: str, mode: int) -> Link | None:
@@ -104,7 +119,13 @@ def begin(
     return Descent(solver.start(random, likelihood.start(values), pairs), likelihood)
 
 
-def hasten(solver: Solver, descent: Descent, n_sweeps: int, share: float = 0.5) -> Descent:
+def hasten(
+    solver: Solver,
+    descent: Descent,
+    n_sweeps: int,
+    share: float = 0.5,
+    enough: float = ENOUGH_FAST,
+) -> Descent:
     """Sweep close to maximum likelihood, as long as that lowers the loss; see `Kind.eager`.
 
     Each sweep starts beyond the last step, as long as that helps (Ang et al. 2020).
@@ -133,7 +154,7 @@ def hasten(solver: Solver, descent: Descent, n_sweeps: int, share: float = 0.5) 
             moved = solver.pushed(kept.tables, before.tables, momentum)
             origin, pushed = _State.of(solver, moved, likelihood), True
         history.append((float(np.sqrt(likelihood.noise)), kept.loss))
-        if gain < 2 * ENOUGH_FAST and not first and len(history) > 2:
+        if gain < 2 * enough and not first and len(history) > 2:
             break
     return replace(descent, tables=kept.tables, likelihood=kept.likelihood, history=tuple(history))
 

@@ -29,7 +29,7 @@ START_RIDGE = 0.1
 """Of the variance of rows, what features explain at the start."""
 
 
-class Learned(NamedTuple):
+class LearnedPrior(NamedTuple):
     """What the rows of a mode say about their priors: per component, and per row of the mode."""
 
     centre: np.ndarray  # (R + 1,)
@@ -64,7 +64,7 @@ class Link:
 
     def learn(
         self, mean: np.ndarray, spread: np.ndarray, variance: np.ndarray, ridge: np.ndarray
-    ) -> Learned:
+    ) -> LearnedPrior:
         """Update from the posterior means and variances of rows: one step of each in turn."""
         rows, n_seen = self.turned[self.seen], int(self.seen.sum())
         centre = mean[self.seen].sum(axis=0) / (n_seen + 1)
@@ -76,7 +76,7 @@ class Link:
         found = (squares + LITTLE) / (n_seen + LITTLE) + SMALLEST
         determined = np.sum(self.squares[:, None] / variance / certain, axis=0)
         ridge = (np.sum(weights**2, axis=0) + SMALLEST) / (determined + SMALLEST)
-        return Learned(centre, self.turned @ weights, found, np.maximum(ridge, 1e-8 * found))
+        return LearnedPrior(centre, self.turned @ weights, found, np.maximum(ridge, 1e-8 * found))
 
 
 def _hidden(design: np.ndarray) -> np.ndarray:

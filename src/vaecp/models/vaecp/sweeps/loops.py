@@ -4,60 +4,85 @@ from __future__ import annotations
 
 import numpy as np
 
+from vaecp.runtime.lapack import add_squares
 from vaecp.runtime.machine_code import loop
 
 LOOSE = {"contract", "reassoc", "nsz", "arcp"}
+BLOCK, ENOUGH = 128, 16
+"""Entries of a row whose products are added up at once, and how many are worth it."""
 
 
 @loop(nogil=True, fastmath=LOOSE, error_model="numpy")
 def sum_over_rows(
-    first, last, mode, order, start, ids, mean, second, values, weights, gram, right, full
+    first, last, order, start, others, mean, second, values, weights, gram, right, full
 ):
     """Add up the normal equations of the rows `first` to `last` of one mode.
 
     With k the product of an entry's rows in the other modes, gram = sum of w E[k k'] and right =
-    sum of w x E[k]. `second` holds E[u_r^2] of every row; or, where `full`, the lower triangle of
-    E[u u'], row by row.
+    sum of w x E[k]. `others` has the rows in the other modes, in the order of the rows of this one.
+    `second` holds E[u_r^2] of every row; or, where `full`, the lower triangle of E[u u'], row by row.
     """
     if last >= start.shape[0] or last > gram.shape[0] or last > right.shape[0]:
         raise ValueError("there are fewer rows than are asked for")
-    n_entries = ids.shape[0]
+    n_entries = others.shape[0]
     if start[last] > order.shape[0] or order.shape[0] > n_entries:
         raise ValueError("there are fewer entries than rows refer to")
     if values.shape[0] != n_entries or weights.shape[0] != n_entries:
         raise ValueError("there are not as many values and weights as entries")
     if second.shape[0] != mean.shape[0] or gram.shape[2] != mean.shape[1]:
         raise ValueError("the tables differ in size")
-    n_modes, width, n_second = ids.shape[1], mean.shape[1], second.shape[1]
-    product, squares, total = np.empty(width), np.empty(n_second), np.empty(n_second)
+    total, side = np.empty(second.shape[1]), np.empty(mean.shape[1])
+    products, scratch = np.empty((BLOCK, mean.shape[1])), np.empty((1, second.shape[1]))
     for row in range(first, last):
-        own, side = gram[row], right[row]
-        own[:] = 0.0
-        side[:] = 0.0
-        total[:] = 0.0
-        for place in range(start[row], start[row + 1]):
-            entry = order[place]
-            product[:] = 1.0
-            squares[:] = 1.0
-            for other in range(n_modes):
-                if other != mode:
-                    rows, moments = mean[ids[entry, other]], second[ids[entry, other]]
-                    for r in range(width):
-                        product[r] *= rows[r]
-                    for r in range(n_second):
-                        squares[r] *= moments[r]
-            weight = weights[entry]
-            pull = weight * values[entry]
-            for r in range(width):
-                side[r] += pull * product[r]
-            for r in range(n_second):
-                total[r] += weight * squares[r]
+        gram[row], total[:], side[:] = 0.0, 0.0, 0.0
+        for begin in range(start[row], start[row + 1], BLOCK):
+            n_here = min(BLOCK, start[row + 1] - begin)
+            for place in range(n_here):
+                entry = order[begin + place]
+                weight = weights[entry]
+                scale, pull = np.sqrt(weight), weight * values[entry]
+                _multiply(mean, others, begin + place, products, place)
+                _multiply(second, others, begin + place, scratch, 0)
+                for r in range(mean.shape[1]):
+                    side[r] += pull * products[place, r]
+                    products[place, r] *= scale
+                for r in range(second.shape[1]):
+                    total[r] += weight * scratch[0, r]
             if not full:
-                for r in range(width):
-                    scaled, line = weight * product[r], own[r]
-                    for s in range(r):
-                        line[s] += scaled * product[s]
-        _unpack(total, own, full)
+                _add_gram(products, n_here, gram, row)
+        for r in range(side.shape[0]):  # `right[row] = side` takes the compiler seconds more
+            right[row, r] = side[r]
+        _unpack(total, gram[row], full)
+
+
+@loop(nogil=True, fastmath=LOOSE, error_model="numpy", inline="always")
+def _multiply(table, ids, entry, products, place):
+    """Write the product of the lines that an entry refers to; of the first two in one pass."""
+    first, width = ids[entry, 0], table.shape[1]
+    if ids.shape[1] == 1:
+        for r in range(width):
+            products[place, r] = table[first, r]
+    else:
+        other = ids[entry, 1]
+        for r in range(width):
+            products[place, r] = table[first, r] * table[other, r]
+    for mode in range(2, ids.shape[1]):
+        at = ids[entry, mode]
+        for r in range(width):
+            products[place, r] *= table[at, r]
+
+
+@loop(nogil=True, fastmath=LOOSE, error_model="numpy")
+def _add_gram(products, n_products, gram, row):
+    """Add P'P to the lower triangle of a gram."""
+    if n_products >= ENOUGH:
+        add_squares(products[:n_products], gram[row])
+        return
+    for place in range(n_products):
+        for r in range(products.shape[1]):
+            scaled = products[place, r]
+            for s in range(r):
+                gram[row, r, s] += scaled * products[place, s]
 
 
 @loop(nogil=True, fastmath=LOOSE, error_model="numpy")
@@ -111,28 +136,26 @@ def moments_of_entries(first, last, ids, mean, second, full, out_mean, out_varia
     _check(first, last, ids, mean, second, full)
     if last > out_mean.shape[0] or last > out_variance.shape[0]:
         raise ValueError("there are more entries than places for what is computed of them")
-    n_modes, width, n_second = ids.shape[1], mean.shape[1], second.shape[1]
-    product, squares = np.empty(width), np.empty(n_second)
-    for entry in range(first, last):
-        product[:] = 1.0
-        squares[:] = 1.0
-        for mode in range(n_modes):
-            rows, moments = mean[ids[entry, mode]], second[ids[entry, mode]]
-            for r in range(width):
-                product[r] *= rows[r]
-            for r in range(n_second):
-                squares[r] *= moments[r]
-        centre, spread, at = 0.0, 0.0, 0
+    width, n_second = mean.shape[1], second.shape[1]
+    product, scratch = np.empty((1, width)), np.empty((1, n_second))
+    counts = np.full(
+        n_second, 2.0 if full else 1.0
+    )  # how often a number stands in the whole matrix
+    if full:
         for r in range(width):
-            centre += product[r]
-            if full:
-                for s in range(r):
-                    spread += 2 * (squares[at] - product[r] * product[s])
-                    at += 1
-            spread += squares[at] - product[r] * product[r]
-            at += 1
+            counts[r * (r + 3) // 2] = 1.0
+    for entry in range(first, last):
+        _multiply(mean, ids, entry, product, 0)
+        _multiply(second, ids, entry, scratch, 0)
+        total = 0.0
+        for r in range(n_second):
+            total += counts[r] * scratch[0, r]
+        centre, squares = 0.0, 0.0
+        for r in range(width):
+            centre += product[0, r]
+            squares += product[0, r] * product[0, r]
         out_mean[entry] = centre
-        out_variance[entry] = max(spread, 0.0)
+        out_variance[entry] = max(total - (centre * centre if full else squares), 0.0)
 
 
 @loop(nogil=True)
@@ -154,53 +177,3 @@ def _check(first, last, ids, mean, second, full):
             lowest, highest = min(lowest, ids[entry, mode]), max(highest, ids[entry, mode])
     if lowest < 0 or highest >= n_rows:
         raise ValueError("an entry has a row that is not in the tables")
-
-
-@loop(error_model="numpy")
-def fill_band(gram, diagonal, one_off, two_off, band):
-    """Lay out the joint precision of all rows of a mode, rows coupled to the next two."""
-    n_rows, width, _ = gram.shape
-    band[:] = 0.0
-    for row in range(n_rows):
-        for s in range(width):
-            column = row * width + s
-            for r in range(s, width):
-                band[r - s, column] = gram[row, r, s]
-            band[0, column] += diagonal[row, s]
-            if row + 1 < n_rows:
-                band[width, column] = one_off[row, s]
-            if row + 2 < n_rows:
-                band[2 * width, column] = two_off[row, s]
-
-
-@loop(error_model="numpy")
-def invert_bands(diagonal, one_off, two_off, variance, one_apart, two_apart):
-    """Covariances within two rows of each other, for every component on its own.
-
-    The inverse of a pentadiagonal matrix inside its own band, from its LDL' factors (Takahashi).
-    All arrays are (rows, components).
-    """
-    n_rows, width = diagonal.shape
-    pivot, low, lower = np.empty(n_rows), np.empty(n_rows), np.empty(n_rows)
-    for r in range(width):
-        for j in range(n_rows):
-            found = diagonal[j, r]
-            if j >= 1:
-                found -= low[j - 1] ** 2 * pivot[j - 1]
-            if j >= 2:
-                found -= lower[j - 2] ** 2 * pivot[j - 2]
-            pivot[j] = found
-            below = one_off[j, r]
-            if j >= 1:
-                below -= lower[j - 1] * low[j - 1] * pivot[j - 1]
-            low[j] = below / found if j + 1 < n_rows else 0.0
-            lower[j] = two_off[j, r] / found if j + 2 < n_rows else 0.0
-        for j in range(n_rows - 1, -1, -1):
-            one, two = 0.0, 0.0
-            if j + 1 < n_rows:
-                one = -low[j] * variance[j + 1, r]
-            if j + 2 < n_rows:
-                one -= lower[j] * one_apart[j + 1, r]
-                two = -low[j] * one_apart[j + 1, r] - lower[j] * variance[j + 2, r]
-            one_apart[j, r], two_apart[j, r] = one, two
-            variance[j, r] = 1 / pivot[j] - low[j] * one - lower[j] * two

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.models.vaecp.likelihoods import Working
-from vaecp.models.vaecp.pairs import PairEffects, Pairing
-from vaecp.models.vaecp.sweeps import loops
+from vaecp.models.vaecp.pairs import Pairing
+from vaecp.models.vaecp.sweeps import bands, loops, rows
+from vaecp.models.vaecp.sweeps.arranged import Arranged
 from vaecp.models.vaecp.sweeps.chains import LITTLE, SMALLEST, START, Bands, Chain
 from vaecp.models.vaecp.sweeps.cuts import cuts_by_entries, even_cuts
 from vaecp.models.vaecp.sweeps.links import Link
-from vaecp.models.vaecp.sweeps.posteriors import chain_means, posteriors
-from vaecp.runtime.blas import one_thread
+from vaecp.models.vaecp.sweeps.tables import Tables
 from vaecp.runtime.threads import in_threads
 
 MAX_FULL = 12
@@ -25,28 +25,11 @@ EFFECT_VARIANCE = 0.3
 INITIAL_STD = 0.02
 """Of rows, relative to their size: sweeps begin close to plain least squares."""
 
+CHUNK = 16_384
+"""Rows whose covariances are held at a time."""
+
 MANY = 500_000
 """Multiplications from which threads are worth waking."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """What is learned: posteriors and priors of rows and effects, and the level of the values.
-
-    Tables have one row per row of any mode, modes one after the other, and R + D columns: the
-    components, then the effects of each mode, which are 1 in the rows of the others.
-    """
-
-    mean: np.ndarray  # (rows, R + D)
-    variance: np.ndarray  # (rows, R + D)
-    second: np.ndarray  # (rows, R + D), or a triangle of (R + D)^2 where covariances are full
-    prior_mean: np.ndarray  # (D, R + 1): the components, then the mode's own effect
-    prior_variance: np.ndarray
-    strength: np.ndarray  # (D, R + 1): how smooth, as a place in chains.STRENGTHS
-    by_features: np.ndarray  # (rows, R + 1): what features of a row add to its prior mean
-    ridge: np.ndarray  # (D, R + 1): prior variances of the weights of features
-    level: float = 0.0
-    pairs: PairEffects | None = None
 
 
 class Solver:
@@ -59,6 +42,7 @@ class Solver:
     chains : per mode the path of an ordered one, else None.
     links : per mode the features of its rows, else None; no links at all by default.
     flat : modes that have effects alone: their rows are 1 in all components.
+    arranged : the entries, where other solvers have them arranged.
     """
 
     def __init__(
@@ -68,6 +52,7 @@ class Solver:
         chains: tuple[Chain | None, ...],
         links: tuple[Link | None, ...] = (),
         flat: tuple[int, ...] = (),
+        arranged: Arranged | None = None,
     ) -> None:
         shape = observations.shape
         self.flat = flat
@@ -75,22 +60,18 @@ class Solver:
         self.links = links or (None,) * len(shape)
         self.n_modes, self.width = len(shape), rank + len(shape)
         self.full = rank <= MAX_FULL
-        self.offsets = np.concatenate([[0], np.cumsum(shape)])
-        indices, self.limits = observations.known, observations.limits
-        self.ids = indices + self.offsets[:-1].astype(np.int32)
+        self.arranged = arranged or Arranged.of(observations)
+        self.offsets, self.ids = self.arranged.offsets, self.arranged.ids
+        self.limits = observations.limits
         self.values = np.asarray(observations.values, dtype=np.float64)
         self.weights = observations.weights
         self.triangle = np.tril_indices(self.width)
-        self._orders, self._starts, self._columns, self._ones = [], [], [], []
-        for mode, n_rows in enumerate(shape):
+        self._columns, self._ones = [], []
+        for mode in range(len(shape)):
             learned = np.arange(0 if mode in flat else rank)
             own = np.append(learned, rank + mode), np.append(learned, rank)
             self._columns.append(own)
             self._ones.append(np.setdiff1d(np.arange(self.width), own[0]))
-            rows = indices[:, mode]
-            order = np.argsort(rows, kind="stable")
-            self._orders.append(order)
-            self._starts.append(np.searchsorted(rows[order], np.arange(n_rows + 1)))
 
     def start(
         self, random: np.random.Generator, level: float, pair_variances: tuple[float, ...] = ()
@@ -124,8 +105,7 @@ class Solver:
         for mode, link in enumerate(self.links):
             if link is not None:
                 tables.ridge[mode] = link.start(prior[mode])
-        for mode in range(self.n_modes):
-            self._set_second(tables, mode, None)
+        rows.set_second(tables.mean, tables.variance, self.full, tables.second)
         if not any(pair_variances):
             return tables
         prior_of_pairs = np.zeros((self.n_modes, self.n_modes))
@@ -156,11 +136,10 @@ class Solver:
             known = known + self.pairing.moments(tables.pairs)[0]
         for mode in range(self.n_modes):
             gram, right = self._normal_equations(tables, mode, working, known)
-            with one_thread():
-                if self.chains[mode] is None:
-                    self._solve_rows(tables, mode, gram, right, learn_priors)
-                else:
-                    self._solve_chain(tables, mode, gram, right, learn_priors)
+            if self.chains[mode] is None:
+                self._solve_rows(tables, mode, gram, right, learn_priors)
+            else:
+                self._solve_chain(tables, mode, gram, right, learn_priors)
         if tables.pairs is None:
             return tables
         residuals = working.values - self.moments(tables)[0]
@@ -200,16 +179,33 @@ class Solver:
             moved.second[:] += mean[:, low] * mean[:, high]
             moved.second[:] -= tables.mean[:, low] * tables.mean[:, high]
         else:
-            moved.second[:] = mean**2 + tables.variance
+            rows.set_second(mean, tables.variance, False, moved.second)
         return moved
 
     def unseen_row(self, tables: Tables, mode: int) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of a row of which nothing is known, in a mode without order."""
-        counts, (free, own) = np.diff(self._starts[mode]), self.columns(mode)
-        rows = tables.mean[self._rows(mode)][:, free]
+        counts, (free, own) = np.diff(self.arranged.starts[mode]), self.columns(mode)
+        mean = tables.mean[self._rows(mode)][:, free]
         if self.links[mode] is not None:
-            rows = rows - tables.by_features[self._rows(mode)][:, own]
-        return counts @ rows / counts.sum(), tables.prior_variance[mode, own]
+            mean = mean - tables.by_features[self._rows(mode)][:, own]
+        return counts @ mean / counts.sum(), tables.prior_variance[mode, own]
+
+    def independent_variance(self, tables: Tables, mode: int) -> np.ndarray:
+        """Return the variances of components of the closest posterior under which they are independent.
+
+        Predictions take them for independent. Where the components of a row are correlated, as in a
+        matrix, whose components can be turned, one makes up for another: to add up their marginal
+        variances would count that twice.
+        """
+        place, (free, _) = self._rows(mode), self.columns(mode)
+        variance = tables.variance[place].copy()
+        if not self.full or self.chains[mode] is not None or len(free) == 1:
+            return variance
+        for first in range(0, len(variance), CHUNK):
+            part = slice(place.start + first, min(place.start + first + CHUNK, place.stop))
+            found = rows.conditional_variance(tables.mean[part], tables.second[part], free)
+            variance[first : first + CHUNK, free] = found
+        return variance
 
     # ---- one mode ----------------------------------------------------------------------
 
@@ -223,18 +219,17 @@ class Solver:
     def _normal_equations(
         self, tables: Tables, mode: int, working: Working, known: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Of the components and the mode's own effect, the other columns being known."""
+        """Of all columns, those included that are 1 in this mode."""
         n_rows, width = self.shape[mode], self.width
         gram, right = np.empty((n_rows, width, width)), np.empty((n_rows, width))
         centred = working.values - known
-        start = self._starts[mode]
+        start = self.arranged.starts[mode]
         in_threads(
             lambda ends: loops.sum_over_rows(
                 *ends,
-                mode,
-                self._orders[mode],
+                self.arranged.orders[mode],
                 start,
-                self.ids,
+                self.arranged.others[mode],
                 tables.mean,
                 tables.second,
                 centred,
@@ -245,99 +240,106 @@ class Solver:
             ),
             cuts_by_entries(start) if len(centred) * width**2 > MANY else [(0, n_rows)],
         )
-        free, _ = self.columns(mode)
-        right = right[:, free] - gram[:, free][:, :, self._ones[mode]].sum(axis=2)
-        return np.ascontiguousarray(gram[:, free][:, :, free]), right
+        return gram, right
 
     def _solve_rows(
         self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
     ) -> None:
-        _, own = self.columns(mode)
+        (free, own), place = self.columns(mode), self._rows(mode)
         prior_mean, prior_variance = tables.prior_mean[mode, own], tables.prior_variance[mode, own]
-        rows, link = self._rows(mode), self.links[mode]
+        link = self.links[mode]
         if link is not None:
-            prior_mean = prior_mean + tables.by_features[rows, own]
-        precision = gram + np.diag(1 / prior_variance)
-        right = right + prior_mean / prior_variance
-        mean, variance, covariance = posteriors(precision, right, self.full)
-        counts = np.diff(self._starts[mode])
-        # Entries lie in rows that have many. A row without any is asked for as often as they are.
-        mean[counts == 0] += counts @ (mean - prior_mean) / counts.sum()
-        self._put(tables, mode, mean, variance, covariance)
-        if learn and link is not None:
+            prior_mean = prior_mean + tables.by_features[place, own]
+        prior_mean = np.atleast_2d(prior_mean)
+        found = tables.mean[place], tables.variance[place], tables.second[place]
+        n_rows = len(gram)
+        solved = in_threads(
+            lambda ends: rows.solve_rows(
+                *ends,
+                gram,
+                right,
+                free,
+                self._ones[mode],
+                prior_mean,
+                1 / prior_variance,
+                self.full,
+                *found,
+            ),
+            even_cuts(n_rows) if n_rows * len(free) ** 3 > MANY else [(0, n_rows)],
+        )
+        if not all(solved):
+            raise np.linalg.LinAlgError(f"rows of mode {mode} have no finite posterior")
+        counts = np.diff(self.arranged.starts[mode])
+        if not counts.all():
+            self._lift_unseen(found, counts, free, prior_mean)
+        if learn:
+            self._learn_prior(tables, mode, counts)
+
+    def _lift_unseen(
+        self,
+        found: tuple[np.ndarray, ...],
+        counts: np.ndarray,
+        free: np.ndarray,
+        prior_mean: np.ndarray,
+    ) -> None:
+        """Entries lie in rows that have many. A row without any is asked for as often as they are."""
+        mean, variance, second = found
+        unseen = np.flatnonzero(counts == 0)
+        lift = counts @ (mean[:, free] - prior_mean) / counts.sum()
+        mean[unseen[:, None], free] += lift
+        moments = np.empty((len(unseen), second.shape[1]))
+        rows.set_second(mean[unseen], variance[unseen], self.full, moments)
+        second[unseen] = moments
+
+    def _learn_prior(self, tables: Tables, mode: int, counts: np.ndarray) -> None:
+        """Make the posteriors of rows that have entries most probable."""
+        (free, own), place, link = self.columns(mode), self._rows(mode), self.links[mode]
+        mean, variance = tables.mean[place][:, free], tables.variance[place][:, free]
+        if link is not None:
+            prior_variance = tables.prior_variance[mode, own]
             found = link.learn(mean, variance, prior_variance, tables.ridge[mode, own])
-            tables.prior_mean[mode, own], tables.prior_variance[mode, own] = (
-                found.centre,
-                found.variance,
-            )
-            tables.by_features[rows, own], tables.ridge[mode, own] = found.by_features, found.ridge
-            tables.prior_mean[mode, -1] = 0.0
-        elif learn:
-            seen = counts > 0
-            n_seen = int(seen.sum())
-            tables.prior_mean[mode, own] = mean[seen].sum(axis=0) / (n_seen + 1)
-            tables.prior_mean[mode, -1] = 0.0  # the level of the values is the mean of effects
-            away = (mean[seen] - tables.prior_mean[mode, own]) ** 2 + variance[seen]
-            tables.prior_variance[mode, own] = (away.sum(axis=0) + LITTLE) / (
-                n_seen + LITTLE
-            ) + SMALLEST
+            tables.prior_mean[mode, own] = found.centre
+            tables.prior_variance[mode, own] = found.variance
+            tables.by_features[place, own], tables.ridge[mode, own] = found.by_features, found.ridge
+        else:
+            if not counts.all():
+                mean, variance = mean[counts > 0], variance[counts > 0]
+            n_seen = len(mean)
+            centre = mean.sum(axis=0) / (n_seen + 1)
+            centre[-1] = 0.0  # the level of the values is the mean of effects
+            away = ((mean - centre) ** 2 + variance).sum(axis=0)
+            tables.prior_mean[mode, own] = centre
+            tables.prior_variance[mode, own] = (away + LITTLE) / (n_seen + LITTLE) + SMALLEST
+        tables.prior_mean[mode, -1] = 0.0
 
     def _solve_chain(
         self, tables: Tables, mode: int, gram: np.ndarray, right: np.ndarray, learn: bool
     ) -> None:
         chain = self.chains[mode]
         assert chain is not None
-        _, columns = self.columns(mode)
-        n_rows, width = right.shape
+        (free, columns), place = self.columns(mode), self._rows(mode)
         prior = chain.precision(
             tables.prior_variance[mode, columns], tables.strength[mode, columns]
         )
-        band = np.empty((2 * width + 1, n_rows * width))
-        loops.fill_band(gram, prior.diagonal, prior.one_off, prior.two_off, band)
-        mean = chain_means(band, right.ravel()).reshape(n_rows, width)
-        own = np.einsum("jrr->jr", gram)
-        found = Bands(*np.empty((3, n_rows, width)))
-        loops.invert_bands(
-            own + prior.diagonal,
+        mean, variance = tables.mean[place], tables.variance[place]
+        found = Bands(*np.empty((3, len(mean), len(free))))
+        if not bands.solve_chain(
+            gram,
+            right,
+            free,
+            self._ones[mode],
+            prior.diagonal,
             prior.one_off,
             prior.two_off,
+            mean,
             found.diagonal,
             found.one_off,
             found.two_off,
-        )
-        self._put(tables, mode, mean, found.diagonal, None)
+        ):
+            raise np.linalg.LinAlgError(f"the chain of mode {mode} has no finite posterior")
+        variance[:, free] = found.diagonal
+        rows.set_second(mean, variance, self.full, tables.second[place])
         if learn:
             tables.prior_variance[mode, columns], tables.strength[mode, columns] = chain.learn(
-                mean, found
+                mean[:, free], found
             )
-
-    def _put(
-        self,
-        tables: Tables,
-        mode: int,
-        mean: np.ndarray,
-        variance: np.ndarray,
-        covariance: np.ndarray | None,
-    ) -> None:
-        rows, (columns, _) = self._rows(mode), self.columns(mode)
-        tables.mean[rows, columns] = mean
-        tables.variance[rows, columns] = variance
-        self._set_second(tables, mode, covariance)
-
-    def _set_second(self, tables: Tables, mode: int, covariance: np.ndarray | None) -> None:
-        """Write E[u u'], or its diagonal, of the rows of a mode."""
-        rows = self._rows(mode)
-        mean = tables.mean[rows]
-        if not self.full:
-            tables.second[rows] = mean**2 + tables.variance[rows]
-            return
-        low, high = self.triangle
-        second = mean[:, low] * mean[:, high]
-        if covariance is None:
-            second[:, low == high] += tables.variance[rows]
-        else:
-            whole = np.zeros((len(mean), self.width, self.width))
-            free, _ = self.columns(mode)
-            whole[:, free[:, None], free] = covariance
-            second += whole[:, low, high]
-        tables.second[rows] = second

@@ -7,7 +7,12 @@ import pytest
 
 from vaecp.models.vaecp.gradients import kernels as fused
 from vaecp.models.vaecp.gradients.kernels import additions, cpu, reference
-from vaecp.models.vaecp.gradients.kernels.reference import Floats, Plan, Stored, Tables
+from vaecp.models.vaecp.gradients.kernels.reference import (
+    BlockPlan,
+    Floats,
+    RowTables,
+    StoredBlocks,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +28,7 @@ def entries(request, random):
         return jnp.asarray(random.normal(size=(3, *shape)), jnp.float32)
 
     ids = first + random.integers(sizes, size=(50, n_modes))
-    tables = Tables(
+    tables = RowTables(
         jnp.asarray(ids, jnp.int32),
         draw(sizes.sum(), 11),
         draw(sizes.sum(), rank),
@@ -35,7 +40,7 @@ def entries(request, random):
 
 
 on_the_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="JAX computes on a GPU")
-OF_MEMBERS = (Tables(None, 0, 0, 0, 0), None, None)  # type: ignore[arg-type]
+OF_MEMBERS = (RowTables(None, 0, 0, 0, 0), None, None)  # type: ignore[arg-type]
 
 
 def close(found, expected):
@@ -64,10 +69,10 @@ def test_fits_side_by_side_have_values_of_their_own(entries):
     """A second mapped axis, along which the tables and what is learned from differ."""
     tables, values, weights = entries
     several = tables._replace(
-        **{name: jnp.stack([getattr(tables, name)] * 2) for name in Tables._fields[1:]}
+        **{name: jnp.stack([getattr(tables, name)] * 2) for name in RowTables._fields[1:]}
     )
     both = jnp.stack([values, -values]), jnp.stack([weights, weights[::-1]])
-    axes = (Tables(None, 0, 0, 0, 0), 0, 0)  # type: ignore[arg-type]
+    axes = (RowTables(None, 0, 0, 0, 0), 0, 0)  # type: ignore[arg-type]
     close(
         *(
             jax.vmap(jax.vmap(module.value_and_gradients, OF_MEMBERS), axes)(several, *both)
@@ -78,11 +83,11 @@ def test_fits_side_by_side_have_values_of_their_own(entries):
 
 def test_gradients_are_those_that_jax_would_find(entries):
     tables, values, weights = entries
-    member = Tables(tables.ids, *(table[0] for table in tables[1:]))
+    member = RowTables(tables.ids, *(table[0] for table in tables[1:]))
 
     def gradient(log_likelihood):
         def of_floats(*floats):
-            return -2.0 * log_likelihood(Tables(member.ids, *floats), values, weights)
+            return -2.0 * log_likelihood(RowTables(member.ids, *floats), values, weights)
 
         return jax.grad(of_floats, argnums=(0, 1, 2, 3))(*member[1:])
 
@@ -91,11 +96,11 @@ def test_gradients_are_those_that_jax_would_find(entries):
 
 def test_other_likelihoods_can_be_trained_through_the_decoder(entries):
     tables = entries[0]
-    member = Tables(tables.ids, *(table[0] for table in tables[1:]))
+    member = RowTables(tables.ids, *(table[0] for table in tables[1:]))
 
     def gradient(decode):
         def of_floats(*floats):
-            mean, log_variance = decode(Tables(member.ids, *floats))
+            mean, log_variance = decode(RowTables(member.ids, *floats))
             return jnp.sum(jnp.sin(mean) + log_variance**2)
 
         return jax.grad(of_floats, argnums=(0, 1, 2, 3))(*member[1:])
@@ -106,14 +111,16 @@ def test_other_likelihoods_can_be_trained_through_the_decoder(entries):
 @on_the_cpu
 def test_large_activations_saturate():
     ids = jnp.zeros((1, 2), jnp.int32)
-    tables = Tables(ids, jnp.full((1, 1), 60.0), jnp.zeros((1, 0)), jnp.ones((2, 1)), jnp.zeros(2))
+    tables = RowTables(
+        ids, jnp.full((1, 1), 60.0), jnp.zeros((1, 0)), jnp.ones((2, 1)), jnp.zeros(2)
+    )
     np.testing.assert_allclose(cpu.decode(tables)[0], [1.0], rtol=1e-6)
 
 
 @on_the_cpu
 def test_what_is_not_finite_stays_so():
     ids = jnp.zeros((1, 2), jnp.int32)
-    tables = Tables(
+    tables = RowTables(
         ids, jnp.full((1, 1), jnp.nan), jnp.zeros((1, 0)), jnp.ones((2, 1)), jnp.zeros(2)
     )
     value, _ = cpu.value_and_gradients(tables, jnp.zeros(1), jnp.ones(1))
@@ -129,7 +136,7 @@ def astray(tables, row):
 @pytest.mark.parametrize("home", [cpu, reference], ids=["cpu", "reference"])
 def test_rows_that_no_table_has_give_nan(entries, home, row):
     tables, values, weights = entries
-    member = astray(Tables(tables.ids, *(table[0] for table in tables[1:])), row)
+    member = astray(RowTables(tables.ids, *(table[0] for table in tables[1:])), row)
     assert all(np.isnan(output).all() for output in home.decode(member))
     assert np.isnan(home.value_and_gradients(member, values, weights)[0])
 
@@ -152,7 +159,7 @@ each_wrong = pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
 @each_wrong
 def test_arrays_that_do_not_fit_each_other_are_refused(entries, change):
     tables, values, weights = entries
-    wrong = change(Tables(tables.ids, *(table[0] for table in tables[1:])))
+    wrong = change(RowTables(tables.ids, *(table[0] for table in tables[1:])))
     with pytest.raises((ValueError, TypeError), match="arrays of"):
         cpu.decode(wrong)
     with pytest.raises((ValueError, TypeError), match="arrays of"):
@@ -163,7 +170,7 @@ def test_arrays_that_do_not_fit_each_other_are_refused(entries, change):
 @each_wrong
 def test_the_compiled_loop_itself_answers_such_arrays_with_nan(entries, change):
     tables, values, weights = entries
-    wrong = change(Tables(tables.ids, *(table[0] for table in tables[1:])))
+    wrong = change(RowTables(tables.ids, *(table[0] for table in tables[1:])))
     (outputs,) = cpu._call(cpu.DECODE, (2, 50))(*wrong)
     assert np.isnan(outputs).all()
     shapes = ((3,), *(table.shape for table in wrong[1:4]))
@@ -174,14 +181,14 @@ def test_the_compiled_loop_itself_answers_such_arrays_with_nan(entries, change):
 @on_the_cpu
 @pytest.mark.parametrize("shape", [(2,), (2, 49), (50, 2), (3, 2, 50)])
 def test_the_compiled_loop_writes_nothing_but_nan_into_a_result_of_another_size(entries, shape):
-    tables = Tables(entries[0].ids, *(table[0] for table in entries[0][1:]))
+    tables = RowTables(entries[0].ids, *(table[0] for table in entries[0][1:]))
     (outputs,) = cpu._call(cpu.DECODE, shape)(*tables)
     assert np.isnan(outputs).all()
 
 
 @on_the_cpu
 def test_the_compiled_loop_counts_its_arguments(entries):
-    tables = Tables(entries[0].ids, *(table[0] for table in entries[0][1:]))
+    tables = RowTables(entries[0].ids, *(table[0] for table in entries[0][1:]))
     (outputs,) = cpu._call(cpu.DECODE, (2, 50))(*tables[:3])
     assert np.isnan(outputs).all()
 
@@ -189,7 +196,7 @@ def test_the_compiled_loop_counts_its_arguments(entries):
 def test_the_gpu_kernel_looks_at_its_arrays_before_it_starts(entries):
     gpu = pytest.importorskip("vaecp.models.vaecp.gradients.kernels.gpu")
     tables, values, weights = entries
-    member = Tables(tables.ids, *(table[0] for table in tables[1:]))
+    member = RowTables(tables.ids, *(table[0] for table in tables[1:]))
     with pytest.raises(ValueError, match="arrays of"):
         gpu.value_and_gradients(WRONG["heads"](member), values, weights)
     lowered = jax.jit(gpu.value_and_gradients).trace(member, values, weights)
@@ -222,7 +229,7 @@ def test_the_gpu_kernel_gives_the_value_and_gradients_of_the_reference(
 OFFSETS = (0, 4, 9)
 
 
-def blocks_of_entries(random, *, in_order: bool, rank: int = 3) -> tuple[Floats, Stored]:
+def blocks_of_entries(random, *, in_order: bool, rank: int = 3) -> tuple[Floats, StoredBlocks]:
     """Four blocks of sixteen entries, of which a batch takes three."""
     indices = random.integers((4, 5, 6), size=(4, 16, 3))
     if in_order:
@@ -234,7 +241,9 @@ def blocks_of_entries(random, *, in_order: bool, rank: int = 3) -> tuple[Floats,
     floats = Floats(draw(15, 11), draw(15, rank), 0.3 * draw(2, 11), draw(2))
     weights = jnp.asarray(random.integers(3, size=64), jnp.float32)
     blocks = jnp.asarray([2, 0, 3], jnp.int32)
-    return floats, Stored(jnp.asarray(indices.reshape(64, 3), jnp.int32), draw(64), weights, blocks)
+    return floats, StoredBlocks(
+        jnp.asarray(indices.reshape(64, 3), jnp.int32), draw(64), weights, blocks
+    )
 
 
 def test_blocks_of_entries_are_the_entries_in_them(random):
@@ -243,10 +252,10 @@ def test_blocks_of_entries_are_the_entries_in_them(random):
     ids = stored.indices[chosen] + jnp.asarray(OFFSETS)
     expected = jax.value_and_grad(
         lambda floats: reference.log_likelihood(
-            Tables(ids, *floats), stored.values[chosen], stored.weights[chosen]
+            RowTables(ids, *floats), stored.values[chosen], stored.weights[chosen]
         )
     )(floats)
-    close(fused.of_blocks(floats, stored, Plan(16, OFFSETS)), expected)
+    close(fused.of_blocks(floats, stored, BlockPlan(16, OFFSETS)), expected)
 
 
 @pytest.fixture
@@ -262,9 +271,9 @@ def interpreted(monkeypatch):
     monkeypatch.setattr(gpu, "add", add)
 
     def of_blocks(floats, stored, sorted_mode, **settings):
-        chosen = gpu.Settings(tile=64, programs=3, **settings)
+        chosen = gpu.KernelSettings(tile=64, programs=3, **settings)
         monkeypatch.setattr(gpu, "SETTINGS", chosen)
-        return gpu.of_blocks(floats, stored, Plan(16, OFFSETS, sorted_mode))
+        return gpu.of_blocks(floats, stored, BlockPlan(16, OFFSETS, sorted_mode))
 
     return of_blocks
 
@@ -278,7 +287,7 @@ def test_the_gpu_kernel_computes_what_the_reference_does(
     """Sums over runs of a row are right, whether or not entries lie in the order of its mode."""
     floats, stored = blocks_of_entries(random, in_order=in_order)
     found = interpreted(floats, stored, sorted_mode, ahead=in_order)
-    close(found, reference.of_blocks(floats, stored, Plan(16, OFFSETS)))
+    close(found, reference.of_blocks(floats, stored, BlockPlan(16, OFFSETS)))
 
 
 @on_the_cpu
@@ -297,9 +306,10 @@ def test_the_gpu_kernel_sums_over_runs_as_the_reference_does(random, monkeypatch
     precise = gpu.SETTINGS._replace(tile=64, programs=3, **PRECISE)
     monkeypatch.setattr(gpu, "SETTINGS", precise)
     with jax.default_matmul_precision("highest"):
-        expected = reference.of_blocks(floats, stored, Plan(16, OFFSETS))
+        expected = reference.of_blocks(floats, stored, BlockPlan(16, OFFSETS))
         close(
-            jax.jit(gpu.of_blocks, static_argnums=2)(floats, stored, Plan(16, OFFSETS, 0)), expected
+            jax.jit(gpu.of_blocks, static_argnums=2)(floats, stored, BlockPlan(16, OFFSETS, 0)),
+            expected,
         )
 
 

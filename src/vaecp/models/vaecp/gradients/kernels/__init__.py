@@ -14,14 +14,19 @@ import jax
 from jax import Array
 
 from vaecp.models.vaecp.gradients.kernels import reference
-from vaecp.models.vaecp.gradients.kernels.reference import Floats, Plan, Stored, Tables
+from vaecp.models.vaecp.gradients.kernels.reference import (
+    BlockPlan,
+    Floats,
+    RowTables,
+    StoredBlocks,
+)
 from vaecp.runtime.warning import warn_user
 
 __all__ = [
+    "BlockPlan",
     "Floats",
-    "Plan",
-    "Stored",
-    "Tables",
+    "RowTables",
+    "StoredBlocks",
     "decode",
     "log_likelihood",
     "of_blocks",
@@ -32,7 +37,7 @@ DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 
 
 @jax.custom_vjp
-def decode(tables: Tables) -> tuple[Array, Array]:
+def decode(tables: RowTables) -> tuple[Array, Array]:
     """Return the mean and the log-variance of every entry."""
     cpu = _cpu()
     kernels = {"cpu": cpu.decode} if cpu else {}
@@ -46,7 +51,7 @@ decode.defvjp(
 
 
 @jax.custom_vjp
-def log_likelihood(tables: Tables, values: Array, weights: Array) -> Array:
+def log_likelihood(tables: RowTables, values: Array, weights: Array) -> Array:
     """Return the sum of the entries' weighted log-densities.
 
     It has gradients with respect to the tables; values and weights are data.
@@ -54,7 +59,9 @@ def log_likelihood(tables: Tables, values: Array, weights: Array) -> Array:
     return reference.log_likelihood(tables, values, weights)
 
 
-def _value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
+def _value_and_gradients(
+    tables: RowTables, values: Array, weights: Array
+) -> tuple[Array, RowTables]:
     homes = {"cpu": _cpu(), "cuda": _gpu()}
     kernels = {name: home.value_and_gradients for name, home in homes.items() if home}
     return jax.lax.platform_dependent(
@@ -62,14 +69,14 @@ def _value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple
     )
 
 
-def _scaled(gradients: Tables, cotangent: Array):
+def _scaled(gradients: RowTables, cotangent: Array):
     return jax.tree.map(lambda g: cotangent * g, gradients), None, None
 
 
 log_likelihood.defvjp(_value_and_gradients, _scaled)
 
 
-def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+def of_blocks(floats: Floats, stored: StoredBlocks, plan: BlockPlan) -> tuple[Array, Floats]:
     """Return the log-likelihood of a batch that is made of blocks, and its gradients.
 
     The kernel of a GPU reads the blocks where they lie; elsewhere they are gathered.

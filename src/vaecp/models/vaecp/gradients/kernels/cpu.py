@@ -29,7 +29,7 @@ from vaecp.models.vaecp.gradients.kernels.foreign import (
     register,
     result,
 )
-from vaecp.models.vaecp.gradients.kernels.reference import Tables, check
+from vaecp.models.vaecp.gradients.kernels.reference import RowTables, check
 
 # Sums may be reordered, which vector instructions need. Infinities and NaN keep their meaning.
 LOOSE = {"contract", "reassoc", "nsz", "arcp"}
@@ -280,21 +280,23 @@ register(LOG_LIKELIHOOD, _log_likelihood_call)
 register(DECODE, _decode_call)
 
 
-def decode(tables: Tables) -> tuple[Array, Array]:
+def decode(tables: RowTables) -> tuple[Array, Array]:
     """Return the mean and the log-variance of every entry."""
     check(tables)
     (outputs,) = _call(DECODE, (2, tables.ids.shape[0]))(*tables)
     return outputs[0], outputs[1]
 
 
-def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
+def value_and_gradients(
+    tables: RowTables, values: Array, weights: Array
+) -> tuple[Array, RowTables]:
     """Return the log-likelihood and its gradients."""
     check(tables, values, weights)
     call = _call(
         LOG_LIKELIHOOD, (3,), tables.projected.shape, tables.factors.shape, tables.heads.shape
     )
     totals, *gradients = call(tables.ids, values, weights, *tables[1:])
-    return totals[0], Tables(None, *gradients, totals[1:])  # type: ignore[arg-type]
+    return totals[0], RowTables(None, *gradients, totals[1:])  # type: ignore[arg-type]
 
 
 def _call(name: str, *shapes: tuple[int, ...]):

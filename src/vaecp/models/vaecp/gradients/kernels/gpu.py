@@ -19,11 +19,16 @@ from jax.experimental.pallas import triton
 
 from vaecp.models.vaecp.gradients.kernels import reference
 from vaecp.models.vaecp.gradients.kernels.additions import add
-from vaecp.models.vaecp.gradients.kernels.reference import Floats, Plan, Stored, Tables
+from vaecp.models.vaecp.gradients.kernels.reference import (
+    BlockPlan,
+    Floats,
+    RowTables,
+    StoredBlocks,
+)
 from vaecp.models.vaecp.likelihoods.gaussian import LOG_2PI
 
 
-class Settings(NamedTuple):
+class KernelSettings(NamedTuple):
     """How the kernel computes.
 
     Attributes
@@ -48,28 +53,30 @@ class Settings(NamedTuple):
     programs: int = 2112
 
 
-SETTINGS = Settings()
+SETTINGS = KernelSettings()
 INTERPRET = False
 """Whether the kernel is carried out by JAX, operation by operation, for tests without a GPU."""
 
 
-def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
+def value_and_gradients(
+    tables: RowTables, values: Array, weights: Array
+) -> tuple[Array, RowTables]:
     """Return the log-likelihood and its gradients; that of `ids` is None."""
     reference.check(tables, values, weights)
     n_entries, n_modes = tables.ids.shape
-    plan = Plan(n_entries, (0,) * n_modes)
-    stored = Stored(tables.ids, values, weights, jnp.zeros(1, jnp.int32))
+    plan = BlockPlan(n_entries, (0,) * n_modes)
+    stored = StoredBlocks(tables.ids, values, weights, jnp.zeros(1, jnp.int32))
     value, gradients = _launch(Floats(*tables[1:]), stored, plan)
-    return value, Tables(None, *gradients)  # type: ignore[arg-type]
+    return value, RowTables(None, *gradients)  # type: ignore[arg-type]
 
 
-def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+def of_blocks(floats: Floats, stored: StoredBlocks, plan: BlockPlan) -> tuple[Array, Floats]:
     """Return the log-likelihood of blocks of entries, and its gradients."""
-    reference.check(Tables(stored.indices, *floats), stored.values, stored.weights)
+    reference.check(RowTables(stored.indices, *floats), stored.values, stored.weights)
     return _launch(floats, stored, plan)
 
 
-def _launch(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+def _launch(floats: Floats, stored: StoredBlocks, plan: BlockPlan) -> tuple[Array, Floats]:
     settings = SETTINGS
     if plan.sorted_mode is None:  # no large batch, where speed counts
         settings = settings._replace(fast_tanh=False)
@@ -95,8 +102,8 @@ def _launch(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
     return totals[0], Floats(projected, factors, heads, totals[1:])
 
 
-def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
-    floats, stored = cast(Any, Floats(*refs[:4])), Stored(*refs[4:8])
+def _kernel(*refs, plan: BlockPlan, settings: KernelSettings, tile: int, n_tiles: int):
+    floats, stored = cast(Any, Floats(*refs[:4])), StoredBlocks(*refs[4:8])
     totals, d_projected, d_factors, d_heads = refs[12:]  # aliases of the zeros before them
     units, is_unit = _columns(floats.projected.shape[1])
     has_factors = floats.factors.shape[1] > 0
@@ -147,13 +154,15 @@ def _kernel(*refs, plan: Plan, settings: Settings, tile: int, n_tiles: int):
         add(d_heads, (jnp.full_like(units, head), units), total, is_unit)
 
 
-def _hidden(projected, rows: tuple[Array, ...], settings: Settings) -> Array:
+def _hidden(projected, rows: tuple[Array, ...], settings: KernelSettings) -> Array:
     units, is_unit = _columns(projected.shape[1])
     own = [_rows_of(projected, row, units, is_unit) for row in rows]
     return _tanh(functools.reduce(jnp.add, own), settings.fast_tanh)
 
 
-def _slope(hidden: Array, slopes: list[Array], heads: list[Array], settings: Settings) -> Array:
+def _slope(
+    hidden: Array, slopes: list[Array], heads: list[Array], settings: KernelSettings
+) -> Array:
     """Return the slopes of the log-likelihood in what the tangent is taken of."""
     fma = _fma if settings.fused else _multiply_add
     in_hidden = fma(slopes[0][:, None], heads[0], slopes[1][:, None] * heads[1])
@@ -175,7 +184,7 @@ def _add_factors(
         _add_rows(table, row, components, slope[:, None] * others, mask)
 
 
-def _entries_at(position: Array, stored: Any, plan: Plan, n_rows: int):
+def _entries_at(position: Array, stored: Any, plan: BlockPlan, n_rows: int):
     """Rows, value and weight of the entries at these positions of a batch, and whether all rows exist."""
     inside = position < stored.blocks.shape[0] * plan.block_size
     block = triton.load(stored.blocks.at[position // plan.block_size], mask=inside, other=0)

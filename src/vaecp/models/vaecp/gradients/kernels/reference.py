@@ -16,7 +16,7 @@ from vaecp.models.vaecp.likelihoods import Gaussian
 GAUSSIAN = Gaussian()
 
 
-class Tables(NamedTuple):
+class RowTables(NamedTuple):
     """Entries as rows of tables.
 
     With `a` the rows of an entry in `projected`, and `u` those in `factors`, one per mode:
@@ -36,7 +36,7 @@ class Tables(NamedTuple):
 
 
 class Floats(NamedTuple):
-    """What a step computes before it reads entries: `Tables` without ids."""
+    """What a step computes before it reads entries: `RowTables` without ids."""
 
     projected: Array
     factors: Array
@@ -44,7 +44,7 @@ class Floats(NamedTuple):
     biases: Array
 
 
-class Stored(NamedTuple):
+class StoredBlocks(NamedTuple):
     """Entries where they lie, in blocks, and which blocks make up a batch."""
 
     indices: Array  # (n, D)
@@ -53,7 +53,7 @@ class Stored(NamedTuple):
     blocks: Array  # of the batch
 
 
-class Plan(NamedTuple):
+class BlockPlan(NamedTuple):
     """What is known of stored entries when a program is compiled."""
 
     block_size: int
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
     sorted_mode: int | None = None  # by whose rows the entries of a block are sorted
 
 
-def check(tables: Tables, *per_entry: Array) -> None:
+def check(tables: RowTables, *per_entry: Array) -> None:
     """Refuse arrays whose sizes or types do not fit each other.
 
     Both are known when a program is traced, so that looking at them costs nothing when it runs.
@@ -79,13 +79,13 @@ def check(tables: Tables, *per_entry: Array) -> None:
         raise TypeError(f"arrays of {types} are not 32-bit integers, and 32-bit floats after them")
 
 
-def blame(tables: Tables) -> Array:
+def blame(tables: RowTables) -> Array:
     """Return what is added to results: 0, or NaN if ids lie outside of the tables."""
     ids, n_rows = tables.ids, tables.projected.shape[0]
     return jnp.where(jnp.all((ids >= 0) & (ids < n_rows)), 0.0, jnp.nan)
 
 
-def decode(tables: Tables) -> tuple[Array, Array]:
+def decode(tables: RowTables) -> tuple[Array, Array]:
     """Return the mean and the log-variance of every entry."""
     modes = [tables.ids[:, mode] for mode in range(tables.ids.shape[1])]
     hidden = jnp.tanh(sum(take_rows(tables.projected, ids) for ids in modes))
@@ -96,30 +96,34 @@ def decode(tables: Tables) -> tuple[Array, Array]:
     return mean, log_variance
 
 
-def log_likelihood(tables: Tables, values: Array, weights: Array) -> Array:
+def log_likelihood(tables: RowTables, values: Array, weights: Array) -> Array:
     """Return the sum of the entries' weighted log-densities."""
     return weights @ GAUSSIAN.log_prob(decode(tables), values)
 
 
-def value_and_gradients(tables: Tables, values: Array, weights: Array) -> tuple[Array, Tables]:
+def value_and_gradients(
+    tables: RowTables, values: Array, weights: Array
+) -> tuple[Array, RowTables]:
     """Return the log-likelihood and its gradients; that of `ids` is None."""
     value, pull = _pullback(lambda t: log_likelihood(t, values, weights), tables)
     return value, pull(jnp.ones(()))
 
 
-def decode_gradients(tables: Tables, cotangents: tuple[Array, Array]) -> Tables:
+def decode_gradients(tables: RowTables, cotangents: tuple[Array, Array]) -> RowTables:
     """Return the gradients of `decode`."""
     return _pullback(decode, tables)[1](cotangents)
 
 
-def of_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Array, Floats]:
+def of_blocks(floats: Floats, stored: StoredBlocks, plan: BlockPlan) -> tuple[Array, Floats]:
     """Return the log-likelihood of blocks of entries, and its gradients."""
     tables, values, weights = take_blocks(floats, stored, plan)
     value, gradients = value_and_gradients(tables, values, weights)
     return value, Floats(*gradients[1:])
 
 
-def take_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Tables, Array, Array]:
+def take_blocks(
+    floats: Floats, stored: StoredBlocks, plan: BlockPlan
+) -> tuple[RowTables, Array, Array]:
     """Gather the entries of a batch."""
     indices, values, weights = (
         array.reshape(-1, plan.block_size, *array.shape[1:])[stored.blocks].reshape(
@@ -127,11 +131,11 @@ def take_blocks(floats: Floats, stored: Stored, plan: Plan) -> tuple[Tables, Arr
         )
         for array in stored[:3]
     )
-    return Tables(indices + jnp.asarray(plan.offsets, jnp.int32), *floats), values, weights
+    return RowTables(indices + jnp.asarray(plan.offsets, jnp.int32), *floats), values, weights
 
 
-def _pullback(function, tables: Tables):
-    def of_floats(floats: Tables):
+def _pullback(function, tables: RowTables):
+    def of_floats(floats: RowTables):
         return function(floats._replace(ids=tables.ids))
 
     value, pull = jax.vjp(of_floats, tables._replace(ids=None))  # type: ignore[arg-type]
