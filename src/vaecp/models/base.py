@@ -164,7 +164,7 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         self.observed_rows_ = tuple(count > 0 for count in counts)
         self.scaling_ = scaling
         scaled = observations.scaled(scaling)
-        self.bounds_ = tuple(Bounds.of(scaled.values, scaled.limits))
+        self.bounds_ = tuple(Bounds.of(scaled.values, scaled.limits, fitted.reach))
         self.diagnostics_ = result.diagnostics
         self.fitted_ = fitted
         if result.diagnostics.warning:

@@ -4,6 +4,9 @@ Where whole fibres are missing, a row may be known only by entries in which some
 zero: the fit then divides by numbers near zero, and its predictions elsewhere can be hundreds of times
 as large as any value. A prior on the rows does not prevent that where the noise is small: a few
 entries that the model cannot explain outweigh it. The range of the values is a bound that always holds.
+
+Values may really lie outside: peaks that a detector cut off are larger than anything observed. A method
+whose prior and held-out entries keep it from such divisions is believed further out.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ from vaecp.data.limits import Limits
 from vaecp.data.prediction import LatentPrediction, Prediction
 from vaecp.data.transformed import TransformedPrediction
 
-REACH = 0.25
-"""Means are taken as they are up to this far outside the observed values, in widths of their range."""
+REACH, SURE_REACH = 0.25, 1.0
+"""Means are taken as they are up to this far outside the observed values, in widths of their range: of
+most methods, and of those that hardly ever err so far."""
 
 FEW = 30
 """Few values say little about their range: with this many it reaches as far again as it is wide."""
@@ -49,26 +53,26 @@ class Bounds(NamedTuple):
     std: float
 
     @classmethod
-    def of(cls, values: np.ndarray, limits: Limits | None = None) -> Bounds:
+    def of(cls, values: np.ndarray, limits: Limits | None = None, widths: float = REACH) -> Bounds:
         """Return the bounds for predictions of a model that was fitted to these values."""
         least, most = float(values.min()), float(values.max())
-        reach = (REACH + FEW / len(values)) * (most - least)
+        reach = (widths + FEW / len(values)) * (most - least)
         if limits is not None:
             least, most = limits.reach(least, most)
         return cls(least - reach, most + reach, reach, float(values.mean()), float(values.std()))
 
-    def widened(self, values: np.ndarray) -> Bounds:
-        """Return the bounds after further values."""
+    def widened(self, values: np.ndarray, widths: float = REACH) -> Bounds:
+        """Return the bounds after further values, of a model whose bounds were so many widths away."""
         if not len(values):
             return self
         least, most = self.low + self.reach, self.high - self.reach
         width = most - least
-        n_before = FEW / max(self.reach / width - REACH, 1e-9) if width else 1.0
+        n_before = FEW / max(self.reach / width - widths, 1e-9) if width else 1.0
         share = len(values) / (len(values) + n_before)
         mean = (1 - share) * self.mean + share * float(values.mean())
         square = (1 - share) * (self.std**2 + self.mean**2) + share * float(np.mean(values**2))
         least, most = min(least, float(values.min())), max(most, float(values.max()))
-        reach = (REACH + FEW / (len(values) + n_before)) * (most - least)
+        reach = (widths + FEW / (len(values) + n_before)) * (most - least)
         std = float(np.sqrt(max(square - mean**2, 0.0)))
         return Bounds(least - reach, most + reach, reach, mean, std)
 

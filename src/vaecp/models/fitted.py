@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from vaecp.data.fields import Rule, check_fields
 from vaecp.data.prediction import Prediction
+from vaecp.models.bounds import REACH
 from vaecp.models.joining import Joining
 
 
@@ -47,7 +48,13 @@ class Fitted(ABC):
 
     A method must say how it predicts, and its rows. All else has an answer here, which a
     method that knows more overrides.
+
+    Attributes
+    ----------
+    reach : how far outside the observed values means are believed, in widths of their range.
     """
+
+    reach: ClassVar[float] = REACH
 
     @abstractmethod
     def predict(self, indices: np.ndarray) -> Prediction:

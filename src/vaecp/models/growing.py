@@ -141,7 +141,7 @@ class Growing(BaseEstimator):
             for learned, column in zip(joining.learned, joining.indices.T, strict=True)
         )
         if len(joining.values):
-            model.bounds_ = tuple(Bounds(*self.bounds_).widened(joining.values))
+            model.bounds_ = tuple(Bounds(*self.bounds_).widened(joining.values, fitted.reach))
         folded = getattr(self, "folded_rows_", None)
         if folded is not None:
             modes = zip(folded, joining.sources, strict=True)

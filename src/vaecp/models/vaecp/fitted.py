@@ -9,6 +9,7 @@ import numpy as np
 
 from vaecp.data.prediction import Prediction
 from vaecp.data.support import Support
+from vaecp.models.bounds import SURE_REACH
 from vaecp.models.fitted import Components, Fitted, SumOfProducts
 from vaecp.models.joining import Joining
 from vaecp.models.vaecp.between import (
@@ -31,6 +32,9 @@ from vaecp.models.vaecp.updating import noise_after, updated
 MOST_NOISE = 0.98
 """Of the variance of an entry; the rest is ignorance."""
 
+BEYOND = 0.1
+"""Standard deviation of an entry beyond all values that were learned from, as a share of how far out it
+lies: no held-out entry tells how a model goes on there."""
 
 ROUNDS = 3
 USUAL = 0.9
@@ -62,6 +66,7 @@ class Blend:
 class FittedVAECP(Fitted):
     """Everything that predictions need, as plain arrays in records."""
 
+    reach = SURE_REACH
     ensemble: Ensemble
     stack: Stack
     spread: Spread
@@ -83,6 +88,8 @@ class FittedVAECP(Fitted):
         """Return the calibrated mixture of members."""
         mean, noise, ignorance = self.blend(indices)
         if self.limited is None:
+            if self.likelihood.has_residuals:
+                ignorance = ignorance + (BEYOND * self.ensemble.beyond(mean)) ** 2
             return self.likelihood.predict(mean, noise, ignorance, self.spread.shape)
         plain = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), self.spread.shape)
         features = self.support.features(indices)

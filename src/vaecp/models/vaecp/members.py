@@ -214,11 +214,21 @@ class Ensemble:
             variances.append(np.where(variance > 0, 1 / certain, variance))
         return replace(self, mean=tuple(means), variance=tuple(variances))
 
+    @property
+    def observed_range(self) -> tuple[float, float]:
+        """The range of the values that were learned from: predictions may leave it by its width."""
+        width = (self.highest - self.lowest) / 3
+        return self.lowest + width, self.highest - width
+
+    def beyond(self, means: np.ndarray) -> np.ndarray:
+        """Return how far means lie outside the values that were learned from."""
+        least, most = self.observed_range
+        return np.maximum(np.maximum(least - means, means - most), 0.0)
+
     def reaching(self, values: np.ndarray) -> Ensemble:
         """Return the ensemble with a range of predictions that suits further values, too."""
-        width = (self.highest - self.lowest) / 3
-        low = min(self.lowest + width, float(values.min()))
-        high = max(self.highest - width, float(values.max()))
+        least, most = self.observed_range
+        low, high = min(least, float(values.min())), max(most, float(values.max()))
         return replace(self, lowest=2 * low - high, highest=2 * high - low)
 
     def moments(self, indices: np.ndarray) -> Moments:
