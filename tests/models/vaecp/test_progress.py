@@ -26,6 +26,18 @@ def test_a_fit_tells_its_stages_and_never_that_less_is_done(told, random):
     assert order == ["preparing", "searching", "calibrating", "predicting"]
 
 
+def test_comparing_kinds_of_values_is_a_part_of_the_whole(told, random):
+    rates = np.exp(random.normal(size=(12, 1)) + random.normal(size=(1, 10)))
+    tensor = vaecp.Observations.from_array(random.poisson(rates).astype(float))
+    with watched(lambda *report: told.append(report)):
+        vaecp.VAECP(random_state=0, verbose=True, effort="quick").fit_tensor(tensor)
+    shares = [done for done, _, _ in told]
+    assert shares == sorted(shares)
+    compared = [done for done, _, unit in told if unit == "% comparing kinds of values"]
+    assert compared[0] == 0
+    assert 0 < max(compared) < min(done for done, _, unit in told if "searching" in unit)
+
+
 def test_the_error_that_is_told_is_that_of_the_best_member_so_far(told):
     progress = Progress(lambda *report: told.append(report), EFFORTS["normal"], 1000)
     progress.searched(3, 1e9, 0.25)

@@ -14,6 +14,7 @@ from vaecp.models.vaecp.effort import GLANCE
 from vaecp.models.vaecp.fitting import Settings, fit
 from vaecp.models.vaecp.likelihoods import Likelihood, find
 from vaecp.models.vaecp.likelihoods.choice import plausible
+from vaecp.models.vaecp.progress import OnProgress, part_of
 from vaecp.models.vaecp.recipe import Recipe
 
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
@@ -25,6 +26,14 @@ MOST_ERROR = 1.2
 """A likelihood is no choice where its RMSE is so many times the lowest: who fills gaps wants values."""
 
 
+class Chosen(NamedTuple):
+    """A likelihood, why it was taken, and about which share of the whole fit's time that took."""
+
+    kind: type[Likelihood]
+    why: str
+    share: float = 0.0
+
+
 class Score(NamedTuple):
     """What a likelihood makes of held-out values."""
 
@@ -33,9 +42,12 @@ class Score(NamedTuple):
 
 
 def choose(
-    observations: Observations, name: str, settings: Settings
-) -> tuple[type[Likelihood], str]:
-    """Return the likelihood of that name; of "auto", the plausible one that predicts best."""
+    observations: Observations,
+    name: str,
+    settings: Settings,
+    on_progress: OnProgress | None = None,
+) -> Chosen:
+    """Take the likelihood of that name; of "auto", the plausible one that predicts best."""
     if name != "auto":
         kind = find(name)
         if observations.limits is not None and not kind.takes_limits():
@@ -43,23 +55,28 @@ def choose(
                 f"likelihood is {name!r}, but {kind.words} cannot have limits such as <0.5: use "
                 "'gaussian', or 'log-normal' for amounts; or leave the limits out."
             )
-        return kind, "it was asked for"
+        return Chosen(kind, "it was asked for")
     found = plausible(observations.values)
     if observations.limits is not None:
         names = tuple(each for each in found.names if find(each).takes_limits())
         found = replace(found, names=names or ("gaussian",))
     if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
-        return find(found.names[0]), found.why
+        return Chosen(find(found.names[0]), found.why)
     random = np.random.default_rng(0)
     part = part_as_dense(observations, random)
     kept = random.permutation(len(part))[:MOST_TO_COMPARE]
     held_out, train = np.split(kept, [len(kept) // 6])
-    scores = {
-        each: _score(part.take(train), part.take(held_out), find(each), settings)
-        for each in found.names
-    }
+    cost = len(found.names) * GLANCE.budget(len(train))
+    share = cost / (cost + settings.effort.budget(len(observations)))
+    watch = part_of(on_progress, 0.0, share)
+    scores: dict[str, Score] = {}
+    for each in found.names:
+        if watch is not None:
+            watch(len(scores), len(found.names), "% comparing kinds of values")
+        scores[each] = _score(part.take(train), part.take(held_out), find(each), settings)
     told = ", ".join(f"{each} {score.log_score:.3f}" for each, score in scores.items())
-    return find(best_of(scores)), f"{found.why}; mean log-score of held-out values: {told}"
+    why = f"{found.why}; mean log-score of held-out values: {told}"
+    return Chosen(find(best_of(scores)), why, share)
 
 
 def best_of(scores: dict[str, Score]) -> str:

@@ -22,6 +22,7 @@ from vaecp.models.vaecp.choosing import choose
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.fitting import Settings, fit
 from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
+from vaecp.models.vaecp.progress import OnProgress, part_of
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.models.vaecp.streaming import fit_stored
@@ -304,11 +305,13 @@ class VAECP(TensorEstimator):
         return self.diagnostics_.by_member()
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
-        with one_thread():
-            kind, why = choose(observations, self.likelihood, Settings.of(self))
+        with one_thread(), progress_bar("VAECP", self.verbose) as watch:
+            kind, why, share = choose(observations, self.likelihood, Settings.of(self), watch)
             likelihood = kind.of(observations.values)
             scaling = likelihood.scaling(observations.values)
-            result = self._fit(observations.scaled(scaling), self._random(), likelihood)
+            scaled = observations.scaled(scaling)
+            left = part_of(watch, share, 1.0)
+            result = self._fit(scaled, self._random(), likelihood, left)
             result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
             return self._take_over(observations, scaling, result, names)
 
@@ -325,10 +328,10 @@ class VAECP(TensorEstimator):
         observations: Observations,
         random: np.random.Generator,
         likelihood: Likelihood = GAUSSIAN,
+        on_progress: OnProgress | None = None,
     ) -> FitResult:
         settings = replace(Settings.of(self), likelihood=likelihood)
-        with progress_bar("VAECP", self.verbose) as on_progress:
-            return fit(observations, settings, random, on_progress)
+        return fit(observations, settings, random, on_progress)
 
     def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
         super()._check_kind(values, scaled)

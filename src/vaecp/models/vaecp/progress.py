@@ -23,6 +23,18 @@ TRAINED, JUDGED = 0.9, 0.97
 """Shares after which networks are trained, and members judged."""
 
 
+def part_of(on_progress: OnProgress | None, first: float, last: float) -> OnProgress | None:
+    """Return what tells of a stretch of the fit, as the part of the whole from one share to another."""
+    if on_progress is None:
+        return None
+
+    def told(done: int, total: int, doing: str) -> None:
+        share = first + (last - first) * done / max(total, 1)
+        on_progress(round(100 * share), 100, doing)
+
+    return told
+
+
 @dataclass
 class Progress:
     """Tells whoever watches; never that less is done than before."""

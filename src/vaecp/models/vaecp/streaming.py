@@ -54,7 +54,7 @@ def fit_stored(
             "leave it None."
         )
     positions, sample = entries.sample(N_SAMPLE, random)
-    kind, why = choose(sample, likelihood, settings)
+    kind, why, _ = choose(sample, likelihood, settings)
     chosen = kind.of(sample.values)
     scaling = chosen.scaling(sample.values)
     scaled = sample.with_values(scaling.apply(sample.values, sample.indices))
