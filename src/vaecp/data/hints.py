@@ -200,8 +200,8 @@ def _border_hint(observations: Observations) -> str | None:
         if share > MANY and low < high:
             return (
                 f"{share:.0%} of the values beside a gap are among the {extreme} tenth: if entries "
-                f"are missing because of {cause}, the filled values are too {bias} and their "
-                f"intervals do not hold; write the limit in place of the gap, such as {limit}."
+                f"are missing because of {cause}, the filled values may be too {bias} and their "
+                f"intervals too narrow; write the limit in place of the gap, such as {limit}."
             )
     return None
 

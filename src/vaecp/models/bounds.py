@@ -6,7 +6,7 @@ as large as any value. A prior on the rows does not prevent that where the noise
 entries that the model cannot explain outweigh it. The range of the values is a bound that always holds.
 
 Values may really lie outside: peaks that a detector cut off are larger than anything observed. A method
-whose prior and held-out entries keep it from such divisions is believed further out.
+that bounds its own means is believed further out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vaecp.data.transformed import TransformedPrediction
 
 REACH, SURE_REACH = 0.25, 1.0
 """Means are taken as they are up to this far outside the observed values, in widths of their range: of
-most methods, and of those that hardly ever err so far."""
+most methods, and of those that bound their means by themselves."""
 
 FEW = 30
 """Few values say little about their range: with this many it reaches as far again as it is wide."""

@@ -30,7 +30,7 @@ def loop(**options: Any) -> Callable[[Callable], Any]:
         dispatcher: Any = numba.njit(**options)(function)
         helpers = _sources_of_helpers(function)
         _SOURCES[dispatcher] = helpers | {function.__code__.co_filename}
-        _keep(dispatcher, function, _folder(helpers) if helpers else "numba")
+        _keep(dispatcher, function, _folder(helpers | {function.__code__.co_filename}))
         return dispatcher
 
     return decorate
@@ -58,11 +58,14 @@ def _sources_of_helpers(function: Callable) -> set[str]:
 
 
 def _folder(helpers: Iterable[str]) -> str:
-    """Name a folder for machine code with that of helpers in it: Numba looks for changes in the file
-    of the function alone."""
+    """Name a folder for machine code with that of helpers in it, and with constants.
+
+    Numba looks for changes in the file of the function alone. Constants come from files beside those of
+    the functions.
+    """
     digest = hashlib.sha256()
-    for source in sorted(helpers):
-        digest.update(Path(source).read_bytes())
+    for source in sorted({path for each in helpers for path in Path(each).parent.glob("*.py")}):
+        digest.update(source.read_bytes())
     return f"numba-{digest.hexdigest()[:8]}"
 
 

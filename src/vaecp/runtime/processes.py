@@ -20,6 +20,8 @@ HEARTBEAT_SECONDS = 45
 """JAX takes a process that has said nothing for so long for dead."""
 
 STARTUP_SECONDS = 120
+OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+"""How JAX says that this process itself has no room left."""
 
 
 def join(
@@ -75,7 +77,8 @@ def is_first() -> bool:
 
 def is_lost_connection(error: Exception) -> bool:
     """Whether an error says that another process has ended, or cannot be reached any more."""
-    return n_processes() > 1 and isinstance(error, sys.modules["jax"].errors.JaxRuntimeError)
+    failed = n_processes() > 1 and isinstance(error, sys.modules["jax"].errors.JaxRuntimeError)
+    return failed and OUT_OF_MEMORY not in str(error)
 
 
 def same_everywhere(items: Mapping[str, str]) -> None:

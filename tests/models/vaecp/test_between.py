@@ -41,6 +41,18 @@ def test_beyond_the_ends_a_row_is_the_last_one_and_at_most_as_uncertain_as_an_un
     np.testing.assert_allclose(spread[-1], [5.0, 0.0])
 
 
+def test_rows_off_a_smooth_curve_are_as_uncertain_near_the_ends_of_a_hole_as_in_its_middle_says():
+    at = np.arange(120.0)
+    hole = (at > 50) & (at < 61)
+    curves = np.sin(0.15 * at[:, None] + np.linspace(0, 2 * np.pi, 40, endpoint=False))
+    found, spread = interpolated(
+        np.where(hole[:, None], 99.0, curves), np.zeros_like(curves), at, ~hole, np.full(40, 50.0)
+    )
+    error = np.sqrt(np.mean((found - curves)[hole] ** 2, axis=1))
+    stated = np.sqrt(np.mean(spread[hole], axis=1))
+    assert np.ptp(np.log(error / stated)) < 0.4
+
+
 def test_positions_are_values_of_numbers_and_times_and_places_of_names():
     np.testing.assert_array_equal(positions(np.array([1, 5, 9])), [1, 5, 9])
     np.testing.assert_array_equal(positions(np.array(["a", "b"], dtype=object)), [0, 1])

@@ -49,8 +49,8 @@ def interpolated(
         if 0 < right < len(x):
             share = (at[row] - x[right - 1]) / (x[right] - x[right - 1])
             mean[row] = (1 - share) * rows[right - 1] + share * rows[right]
-            apart = _gap(x[right - 1], at[row], x[right]) / usual
-            found = off_line * apart**growth + np.maximum(spreads[right - 1], spreads[right])
+            away = _off_line_at(x[right - 1], at[row], x[right], growth) / usual**growth
+            found = off_line * away + np.maximum(spreads[right - 1], spreads[right])
         else:
             end = 0 if right == 0 else len(x) - 1
             mean[row] = rows[end]
@@ -62,6 +62,16 @@ def interpolated(
 def _gap(left: np.ndarray, middle: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return how far the middle is from both ends: the harmonic mean of the two distances."""
     return 2 * (middle - left) * (right - middle) / (right - left)
+
+
+def _off_line_at(left: float, at: float, right: float, growth: np.ndarray) -> np.ndarray:
+    """Return how the mean square off a line grows with the distances to its ends.
+
+    Their harmonic mean for a random walk (a growth of 1), the square of their product for a smooth curve (4).
+    Halfway it is the distance to the power of the growth.
+    """
+    both, apart, power = (at - left) * (right - at), right - left, np.sqrt(growth)
+    return both**power * apart ** (growth - 2 * power) * 2 ** (2 * power - growth)
 
 
 def _off_line(x: np.ndarray, rows: np.ndarray, step: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from vaecp.models.vaecp.between import (
     nearest_known,
     positions,
 )
+from vaecp.models.vaecp.holdouts import LEAST
 from vaecp.models.vaecp.likelihoods import Gaussian, Likelihood
 from vaecp.models.vaecp.limited import LimitedCells
 from vaecp.models.vaecp.members import Ensemble
@@ -31,10 +32,6 @@ from vaecp.models.vaecp.updating import noise_after, updated
 
 MOST_NOISE = 0.98
 """Of the variance of an entry; the rest is ignorance."""
-
-BEYOND = 0.1
-"""Standard deviation of an entry beyond all values that were learned from, as a share of how far out it
-lies: no held-out entry tells how a model goes on there."""
 
 ROUNDS = 3
 USUAL = 0.9
@@ -89,7 +86,7 @@ class FittedVAECP(Fitted):
         mean, noise, ignorance = self.blend(indices)
         if self.limited is None:
             if self.likelihood.has_residuals:
-                ignorance = ignorance + (BEYOND * self.ensemble.beyond(mean)) ** 2
+                ignorance = ignorance + self.ensemble.doubt_beyond(mean) ** 2
             return self.likelihood.predict(mean, noise, ignorance, self.spread.shape)
         plain = Prediction(mean, np.sqrt(noise), np.sqrt(ignorance), self.spread.shape)
         features = self.support.features(indices)
@@ -130,7 +127,7 @@ class FittedVAECP(Fitted):
         moving, before = joining.learned, grown.ensemble
         if self.likelihood.has_residuals and len(joining.values):
             before = before.reaching(joining.values)
-        ensemble = updated(before, joining.indices, joining.values, self.likelihood, moving)
+        ensemble = self._updated(before, joining, moving)
         fitted = grown._with_entries(ensemble, joining)
         if not self.likelihood.has_residuals or not len(joining.values):
             return fitted
@@ -176,10 +173,16 @@ class FittedVAECP(Fitted):
         moving = tuple(np.ones(size, dtype=bool) for size in joining.shape)
         if self.likelihood.has_residuals:
             before = before.reaching(joining.values)
-        ensemble = updated(before, joining.indices, joining.values, self.likelihood, moving)
+        ensemble = self._updated(before, joining, moving)
         n_before = forget * len(self.support.indices)
         noises = noise_after(ensemble, joining.indices, joining.values, self.likelihood, n_before)
         return grown._with_entries(replace(ensemble, noises=noises), joining)
+
+    def _updated(
+        self, before: Ensemble, joining: Joining, moving: tuple[np.ndarray, ...]
+    ) -> Ensemble:
+        given = joining.indices, joining.values, self.likelihood, moving
+        return updated(before, *given, is_judged=len(self.support.indices) >= LEAST)
 
     def _grown(self, joining: Joining) -> FittedVAECP:
         """Make room for the rows that join; they have the prior, or lie between their neighbours."""

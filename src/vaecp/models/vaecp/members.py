@@ -25,6 +25,10 @@ from vaecp.runtime.threads import in_threads
 
 CHUNK = 16_384
 
+BEYOND, CUT_OFF = 0.1, 0.999
+"""Standard deviation of an entry beyond all values that were learned from, as a share of how far out it lies:
+no held-out entry tells how a model goes on there. From the second share of their range on, it is cut off."""
+
 
 @dataclass(frozen=True, eq=False)
 class Member:
@@ -220,10 +224,14 @@ class Ensemble:
         width = (self.highest - self.lowest) / 3
         return self.lowest + width, self.highest - width
 
-    def beyond(self, means: np.ndarray) -> np.ndarray:
-        """Return how far means lie outside the values that were learned from."""
+    def doubt_beyond(self, means: np.ndarray) -> np.ndarray:
+        """Standard deviation of entries for lying outside the values that were learned from.
+
+        Where means are cut off, the entry may lie anywhere beyond.
+        """
         least, most = self.observed_range
-        return np.maximum(np.maximum(least - means, means - most), 0.0)
+        beyond = np.maximum(np.maximum(least - means, means - most), 0.0)
+        return np.where(beyond < CUT_OFF * (most - least), BEYOND * beyond, most - least)
 
     def reaching(self, values: np.ndarray) -> Ensemble:
         """Return the ensemble with a range of predictions that suits further values, too."""

@@ -49,8 +49,14 @@ def updated(
     values: np.ndarray,
     likelihood: Likelihood,
     moving: tuple[np.ndarray, ...],
+    *,
+    is_judged: bool = True,
 ) -> Ensemble:
-    """Return the ensemble after entries; `moving` says per mode which rows they may change."""
+    """Return the ensemble after entries; `moving` says per mode which rows they may change.
+
+    Where held-out entries have judged the members, the variance of a component is that given the others, as in
+    `member_of`; else it is that of the component alone.
+    """
     if not len(indices):
         return ensemble
     ids = ensemble.ids_of(indices)
@@ -60,7 +66,7 @@ def updated(
     ]
     groups = [group for group in groups if len(group.rows)]
     members = [
-        _Member(ensemble, member, indices, values, likelihood, moving)
+        _Member(ensemble, member, indices, values, likelihood, moving, is_judged)
         for member in range(len(ensemble))
     ]
     found = [member.updated(groups) for member in members]
@@ -111,6 +117,7 @@ class _Member:
         values: np.ndarray,
         likelihood: Likelihood,
         moving: tuple[np.ndarray, ...],
+        is_judged: bool,
     ) -> None:
         self.mean = np.concatenate([table[number] for table in ensemble.mean]).astype(np.float64)
         self.variance = np.concatenate([table[number] for table in ensemble.variance]).astype(
@@ -132,7 +139,7 @@ class _Member:
             self.network = {}
         self.likelihood = likelihood.with_noise(float(ensemble.noises[number]))
         self.counts = float(ensemble.counts[number])
-        self.full = int(ensemble.ranks[number]) <= MAX_FULL
+        self.full = not is_judged and int(ensemble.ranks[number]) <= MAX_FULL
 
     def updated(self, groups: list[MovingRows]) -> tuple[np.ndarray, np.ndarray]:
         """Sweep over the modes until means stand."""

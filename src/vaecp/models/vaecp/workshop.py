@@ -129,9 +129,11 @@ class Workshop:
         if len(starts) == 1:
             return starts[0]
         n_sweeps, enough = (LONG, LITTLE_GAIN) if kind.patient else (TRYING, ENOUGH_FAST)
-        tried = in_threads(
-            lambda start: hasten(solver, start, n_sweeps, kind.eager, enough), starts
-        )
+
+        def train(start: Descent) -> Descent:
+            return hasten(solver, start, n_sweeps, kind.eager, enough)
+
+        tried = [train(each) for each in starts] if self._is_small else in_threads(train, starts)
         best = min(tried, key=lambda descent: descent.history[-1][1])
         n_sweeps = sum(len(descent.history) for descent in tried)
         return replace(best, n_elsewhere=n_sweeps - len(best.history))
