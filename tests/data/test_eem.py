@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vaecp.data.eem import Band, eem_modes, parse_bands, without_scatter
+from vaecp.data.limits import saturated
 from vaecp.data.observations import Observations
 from vaecp.errors import ObservationError
 
@@ -54,6 +55,15 @@ def test_several_bands_are_removed_together_and_other_values_stay(spectra):
     assert missing(found) == set.union(*apart)
     known = ~np.isnan(found.to_array())
     np.testing.assert_array_equal(found.to_array()[known], spectra.to_array()[known])
+
+
+def test_limits_within_a_band_go_with_it(spectra):
+    clipped = saturated(spectra, float(np.quantile(spectra.values, 0.5)))
+    clear = without_scatter(clipped, "rayleigh:1=15")
+    assert clear.limits is not None
+    assert 0 < len(clear.limits) < len(clipped.limits)
+    away = np.abs(EMISSION[clear.limits.indices[:, 1]] - EXCITATION[clear.limits.indices[:, 2]])
+    assert away.min() > 15
 
 
 def test_below_the_diagonal_values_are_missing_or_zero_but_bands_are_missing(spectra):

@@ -130,3 +130,48 @@ def test_a_mode_of_many_different_fractions_may_hold_the_values():
     table = pd.DataFrame({"price": [1.5, 2.5, 3.5, 1.5], "shop": list("abab"), "day": [1, 1, 2, 2]})
     (hint,) = hints_about(Observations.from_table(table, ["price", "shop"], "day"))
     assert "'price' has 3 different numbers in 4 entries: if it holds the values" in hint
+
+
+def test_many_entries_at_exactly_the_largest_value_may_be_saturated(random):
+    array = random.normal(size=(20, 15))
+    (hint,) = hints_about(Observations.from_array(np.minimum(array, 1.5)))
+    assert "is 1.5, the largest value, in" in hint
+    assert "--saturated-at 1.5" in hint
+    assert hints_about(Observations.from_array(array)) == []
+    rounded = np.round(np.minimum(array, 1.5), 1)  # others are repeated as well
+    assert hints_about(Observations.from_array(rounded)) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [(1, "saturated, write >1"), (-1, "detection, write <-1")]
+)
+def test_gaps_that_are_filled_beyond_one_end_may_have_a_limit(random, end, said):
+    array = end * np.minimum(np.abs(random.normal(size=(20, 15))), 1.0)
+    (hint,) = hints_about_gaps(Observations.from_array(array), filled([end * 2.0] * 12))
+    assert said in hint
+    (both,) = hints_about_gaps(Observations.from_array(array), filled([end * 2.0, -2.0 * end] * 6))
+    assert "write" not in both
+
+
+def test_a_regular_scale_that_skips_labels_is_named(random):
+    days = pd.date_range("2024-01-01", periods=30).delete([7, 8, 20])
+    tensor = Observations.from_array(random.normal(size=(27, 4)), labels=[days, list("abcd")])
+    (hint,) = hints_about(tensor)
+    assert "skip 3 of 30, the first after 2024-01-07" in hint
+    weekdays = pd.bdate_range("2024-01-01", periods=27)
+    usual = Observations.from_array(random.normal(size=(27, 4)), labels=[weekdays, list("abcd")])
+    assert hints_about(usual) == []
+
+
+def test_a_mode_with_a_label_for_every_entry_is_named_also_where_other_rows_are_gaps(random):
+    table = pd.DataFrame(
+        {
+            "site": range(12),
+            "ash": np.arange(12) % 5,
+            "oak": np.arange(12) % 7,
+            "yew": random.random(12),
+        }
+    )
+    table.loc[3, "yew"] = np.nan
+    tensor = Observations.from_table(table, modes=["site", "ash", "oak"], value="yew")
+    assert any("Every entry has its own label of 'site'" in hint for hint in hints_about(tensor))

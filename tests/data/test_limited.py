@@ -1,12 +1,16 @@
 """Predictions of values that lie within limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from vaecp.data.families import Logarithm
 from vaecp.data.limited import LimitedPrediction
 from vaecp.data.prediction import Prediction, join
 from vaecp.data.standardising import Standardiser
+from vaecp.data.transformed import TransformedPrediction
 
 INF, NAN = np.inf, np.nan
 
@@ -70,3 +74,16 @@ def test_parts_are_cut_and_joined(prediction):
     parts = [prediction.take(slice(0, 2)), prediction.take(slice(2, 4))]
     np.testing.assert_array_equal(join(parts).quantile(0.3), prediction.quantile(0.3))
     assert join(parts).limited.tolist() == [False, True, True, True]
+
+
+def test_beyond_a_limit_of_a_logarithm_the_mean_is_the_median_which_stays_finite(prediction):
+    wide = replace(prediction, log_std=np.array([NAN, 3.0, 3.0, NAN]))
+    found = TransformedPrediction.of(wide, Logarithm(0.0, 1.0))
+    np.testing.assert_allclose(found.mean[1:3], np.exp(wide.quantile(0.5))[1:3])
+    assert found.std[1] == pytest.approx(
+        (found.quantile(0.8413)[1] - found.quantile(0.1587)[1]) / 2, rel=1e-6
+    )
+    plain = TransformedPrediction.of(prediction, Logarithm(0.0, 1.0))
+    assert plain.mean[0] > np.exp(
+        prediction.mean[0]
+    )  # the mean of a log-normal is above its median

@@ -145,3 +145,14 @@ def test_classes_with_names_are_refused_with_how_to_write_them(names, match):
     keys = [(i, j) for i in range(6) for j in range(6)]
     with pytest.raises(ObservationError, match=match):
         vaecp.VAECP().fit(keys, np.resize(names, 36))
+
+
+def test_labels_of_another_type_are_new_with_a_warning():
+    table = pd.DataFrame({"nm": [400.0, 410.0, 420.0] * 4, "day": np.repeat(range(4), 3)})
+    model = vaecp.CPALS(rank=1, random_state=0).fit(table, table["nm"] * (1 + table["day"]))
+    asked = table.assign(nm=table["nm"].astype(str))
+    with pytest.warns(
+        UserWarning, match="of mode 'nm' is known: these are texts, and those learned numbers"
+    ):
+        model.predict(asked)
+    model.predict(table.assign(nm=999.0))  # new, of the same type

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -142,6 +142,9 @@ def without_scatter(
     dark = (grid[1] < grid[0]) & ~scattered
     removed = scattered if below == "keep" else scattered | dark
     kept = observations.take(~removed[tuple(observations.indices[:, mode] for mode in modes)])
+    if kept.limits is not None:
+        clear = ~removed[tuple(kept.limits.indices[:, mode] for mode in modes)]
+        kept = replace(kept, limits=kept.limits.kept(clear))
     return _with_zeros(kept, modes, dark) if below == "zero" else kept
 
 

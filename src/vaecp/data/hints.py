@@ -16,14 +16,18 @@ from vaecp.data.prediction import Prediction
 
 FEWEST = 3
 """A value that is repeated less often is an outlier rather than a code for missing."""
+AT_CEILING = 10
+"""So many entries with exactly the largest of real numbers are no chance."""
 FEWEST_OF_TWO = 10
 """Fewer numbers may be two by chance."""
 CODES = (-9999.0, -999.0, -99.0, -1.0, 99.0, 999.0, 9999.0, 99999.0, 1e20)
 FEWEST_OWN = 4
 """Fewer entries may have labels of their own by chance."""
 MOST_LABELS = 100_000
+FEWEST_REGULAR, REGULAR = 10, 0.85
+"""Of so many labels, this share of steps must be alike for a scale without the others; weekdays are not."""
 MOST_ENTRIES = 20_000_000
-FEWEST_BESIDE = 10
+FEWEST_BESIDE, FEWEST_BEYOND = 10, 10
 REPEATED = 3
 """Labels with fewer entries on average have one label of another mode by chance."""
 MARGIN = 0.05
@@ -40,9 +44,10 @@ def hints_about(observations: Observations) -> list[str]:
         limits_note(observations.limits),
         _sentinel_hint(observations.values, observations.value_name),
         _two_values_hint(observations.values, observations.value_name),
+        _ceiling_hint(observations.values, observations.value_name),
     ]
     for name, labels in zip(observations.mode_names, observations.labels, strict=True):
-        found.append(_alike_hint(labels, name))
+        found += [_alike_hint(labels, name), _skipped_hint(labels, name)]
     found.append(_describing_hint(observations) or _own_labels_hint(observations))
     return [hint for hint in found if hint is not None]
 
@@ -90,6 +95,19 @@ def _sentinel_hint(values: np.ndarray, name: str) -> str | None:
     return None
 
 
+def _ceiling_hint(values: np.ndarray, name: str) -> str | None:
+    """Find real numbers of which many are exactly the largest one, and hardly any other is repeated."""
+    levels, counts = np.unique(values, return_counts=True)
+    others = np.median(counts[:-1]) if len(levels) > 1 else np.inf
+    if counts[-1] < AT_CEILING or others > 1 or np.array_equal(values, np.round(values)):
+        return None
+    top = f"{levels[-1]:.10g}"
+    return (
+        f"{name!r} is {top}, the largest value, in {counts[-1]:,} entries: if a detector saturates there, "
+        f"pass --saturated-at {top}."
+    )
+
+
 def _two_values_hint(values: np.ndarray, name: str) -> str | None:
     """Find two numbers that probably stand for two classes, and are no 0 and 1."""
     low, high = values.min(), values.max()
@@ -117,6 +135,28 @@ def _alike_hint(labels: np.ndarray, name: str) -> str | None:
     return (
         f"{name!r} has the labels {' and '.join(map(repr, groups[0]))}{others}, which count as "
         "different: write them alike if they mean the same."
+    )
+
+
+def _skipped_hint(labels: np.ndarray, name: str) -> str | None:
+    """Find places of a regular scale that no entry has, such as days without a log."""
+    if len(labels) < FEWEST_REGULAR or not are_quantities(labels):
+        return None
+    is_time = labels.dtype.kind == "M"
+    places = np.sort(labels.astype(np.int64 if is_time else np.float64))
+    steps = np.diff(places) / np.median(np.diff(places))
+    whole = np.round(steps)
+    n_skipped = int((whole - 1).sum())
+    irregular = np.abs(steps - whole).max() > 1e-6 or np.mean(whole == 1) < REGULAR
+    if irregular or not n_skipped:
+        return None
+    before = np.sort(labels)[np.argmax(whole > 1)]
+    if is_time and before == before.astype("datetime64[D]"):
+        before = before.astype("datetime64[D]")
+    return (
+        f"The labels of {name!r} are regular but skip {n_skipped:,} of {n_skipped + len(labels):,}, the first "
+        f"after {before}: a label that is not listed is not filled; add a row without a value "
+        "for each that should be."
     )
 
 
@@ -151,7 +191,9 @@ def _own_labels_hint(observations: Observations) -> str | None:
                 f"{name!r} has {len(labels):,} different numbers in {n_entries:,} entries: if it "
                 f"holds the values, pass --value {quoted(name)}."
             )
-        if len(labels) == n_entries >= FEWEST_OWN and observations.n_modes > 2:
+        place = observations.mode_names.index(name)
+        once = len(np.unique(observations.known[:, place])) == n_entries
+        if once and n_entries >= FEWEST_OWN and observations.n_modes > 2:
             return (
                 f"Every entry has its own label of {name!r}, so no entry tells anything about "
                 f"another: if {name!r} only numbers the rows, name the label columns with --modes; "
@@ -174,10 +216,15 @@ def _range_hint(observations: Observations, filled: np.ndarray) -> str | None:
     if not len(outside) or high == low:
         return None
     farthest = outside[np.argmax(np.maximum(low - outside, outside - high))]
+    above, cause = np.mean(outside > high), ""
+    if above in (0, 1) and len(outside) >= FEWEST_BEYOND:
+        end, where = (">", high) if above else ("<", low)
+        what = "a detector saturated" if above else "they were below a limit of detection"
+        cause = f" If they are missing because {what}, write {end}{where:.4g} there in a table."
     return (
         f"{len(outside):,} of {len(filled):,} filled values lie outside the range of the observed "
         f"ones ({low:.4g} to {high:.4g}), the farthest at {farthest:.4g}: nothing like them was "
-        "measured, so take their intervals with care."
+        f"measured, so take their intervals with care.{cause}"
     )
 
 

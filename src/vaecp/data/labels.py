@@ -92,6 +92,19 @@ def lookup(
     return index_of(labels).get_indexer(index_of(column)).astype(np.int32)
 
 
+def of_another_type(column: np.ndarray, labels: np.ndarray) -> tuple[str, str] | None:
+    """Return what these are and what the labels are, where that is why none is among them."""
+    given, known = _type_in_words(column), _type_in_words(labels)
+    return (given, known) if given and known and given != known else None
+
+
+def _type_in_words(labels: np.ndarray) -> str:
+    if labels.dtype.kind == "O":
+        return "texts" if all(isinstance(label, str) for label in labels) else ""
+    words = {"numbers": "iuf", "texts": "U", "dates": "M"}
+    return next((word for word, kinds in words.items() if labels.dtype.kind in kinds), "")
+
+
 def index_of(labels: np.ndarray) -> pd.Index:
     """Return an index of any labels: the type that pandas has for texts refuses lone surrogates."""
     return pd.Index(labels, dtype=object if labels.dtype.kind in "OU" else None)

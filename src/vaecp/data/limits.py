@@ -66,6 +66,20 @@ class Limits:
         """Keep the entries at these positions (or where this mask is True)."""
         return Limits(self.indices[rows], self.lower[rows], self.upper[rows])
 
+    def kept(self, rows: np.ndarray) -> Limits | None:
+        """Keep the entries where this mask is True; None where none is left."""
+        return self.take(rows) if rows.any() else None
+
+    def in_rows(self, mode: int, places: np.ndarray) -> Limits | None:
+        """Move entries to new rows of a mode; those whose place is -1 go. None where none is left."""
+        moved = places[self.indices[:, mode]]
+        found = self.kept(moved >= 0)
+        if found is None:
+            return None
+        indices = np.array(found.indices)
+        indices[:, mode] = moved[moved >= 0]
+        return replace(found, indices=indices)
+
     def joined(self, other: Limits) -> Limits:
         """Return the entries of both."""
         return Limits(

@@ -25,10 +25,13 @@ def select(observations: Observations, mode: int, rows: np.ndarray) -> Observati
     features = list(observations.features)
     if features and (own := features[mode]) is not None:
         features[mode] = own[rows]
+    weights, limits = observations.weights, observations.limits
     return replace(
         observations,
         indices=indices,
         values=observations.values[moved >= 0],
+        weights=None if weights is None else weights[moved >= 0],
+        limits=None if limits is None else limits.in_rows(mode, places),
         features=tuple(features),
         shape=tuple(len(each) for each in labels),
         labels=tuple(labels),

@@ -12,6 +12,9 @@ from vaecp.data.families import Transform
 from vaecp.data.prediction import MIDPOINTS, Prediction
 from vaecp.data.standardising import Scaling
 
+ONE_SIGMA = (0.1587, 0.5, 0.8413)
+"""Probabilities of a normal distribution at one standard deviation below and above its mean."""
+
 
 @dataclass(frozen=True, eq=False)
 class TransformedPrediction(Prediction):
@@ -25,15 +28,18 @@ class TransformedPrediction(Prediction):
         """Find the moments of the values by their quantiles.
 
         The mean leaves out the last quarter of a percent at either end: where tails are heavy
-        there, a mean of the untransformed values need not exist.
+        there, a mean of the untransformed values need not exist. Of values with limits it is the median.
         """
         unit = np.array([inner.shape.quantile(p) for p in MIDPOINTS])
         total = transform.back(np.stack([inner.quantile(p) for p in MIDPOINTS], axis=1))
         noise = transform.back(inner.mean[:, None] + inner.noise_std[:, None] * unit)
-        std, noise_std = total.std(axis=1), noise.std(axis=1)
+        low, middle, high = (transform.back(inner.quantile(p)) for p in ONE_SIGMA)
+        # The logarithm of an excess is normal, and the excess in an exponent here: it has no moments.
+        total[inner.limited] = middle[inner.limited, None]
+        std = np.where(inner.limited, (high - low) / 2, total.std(axis=1))
+        mean, noise_std = total.mean(axis=1), noise.std(axis=1)
         noise_std = np.minimum(noise_std, std)
         ignorance = np.sqrt(np.maximum(std**2 - noise_std**2, 0.0))
-        mean = total.mean(axis=1)
         if transform.whole:  # a mean of counts is at least the probability of 1 or more
             mean = np.maximum(mean, 1 - inner.cdf(transform(np.full(len(mean), 0.5))))
         return cls(mean, noise_std, ignorance, inner.shape, inner, transform)

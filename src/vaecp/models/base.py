@@ -23,7 +23,7 @@ from sklearn.utils.validation import validate_data as check_names_and_width
 
 from vaecp.data.cells import row_counts
 from vaecp.data.coding import default_mode_names
-from vaecp.data.labels import UNSEEN, columns_of, lookup
+from vaecp.data.labels import UNSEEN, columns_of, lookup, of_another_type
 from vaecp.data.observations import Observations
 from vaecp.data.prediction import Prediction
 from vaecp.data.standardising import OwnUnits, Scaling, Standardiser
@@ -286,8 +286,21 @@ class TensorEstimator(RegressorMixin, Growing, ABC):
         indices = self._indices_of(X)
         if (indices >= 0).all():
             return self, indices
-        asked = self.reading_between(columns_of(X))
+        columns = columns_of(X)
+        self._warn_of_other_types(columns, indices)
+        asked = self.reading_between(columns)
         return (self, indices) if asked is self else (asked, asked._indices_of(X))
+
+    def _warn_of_other_types(self, columns: Sequence[np.ndarray], indices: np.ndarray) -> None:
+        """Say where labels are new because they are texts and those learned numbers, or so."""
+        for mode, column in enumerate(columns):
+            types = of_another_type(column, self.labels_[mode])
+            if types is not None and (indices[:, mode] < 0).all():
+                warn_user(
+                    f"no label asked for of mode {self.mode_names_[mode]!r} is known: these are {types[0]}, and "
+                    f"those learned {types[1]}. They are taken for new ones: give {types[1]}.",
+                    UserWarning,
+                )
 
     def _indices_of(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -6,23 +6,24 @@ from vaecp.data.observations import Observations
 from vaecp.models.vaecp import estimator
 from vaecp.models.vaecp.choosing import (
     MOST_TO_COMPARE,
+    Choice,
     Score,
     best_of,
     choose,
     part_as_dense,
 )
 
+POISSON, GAUSSIAN, LOG_NORMAL = map(Choice, ("poisson", "gaussian", "log-normal"))
+
 
 def test_the_better_log_score_decides_beyond_a_margin():
-    assert best_of({"poisson": Score(-1.0, 1.0), "gaussian": Score(-0.995, 1.0)}) == "poisson"
-    assert best_of({"poisson": Score(-1.0, 1.0), "gaussian": Score(-0.9, 1.0)}) == "gaussian"
+    assert best_of({POISSON: Score(-1.0, 1.0), GAUSSIAN: Score(-0.995, 1.0)}) == POISSON
+    assert best_of({POISSON: Score(-1.0, 1.0), GAUSSIAN: Score(-0.9, 1.0)}) == GAUSSIAN
 
 
 def test_a_likelihood_whose_values_are_far_off_is_not_chosen_for_its_log_score():
-    assert best_of({"gaussian": Score(-1.9, 0.026), "log-normal": Score(-1.4, 0.048)}) == "gaussian"
-    assert (
-        best_of({"gaussian": Score(-1.9, 0.045), "log-normal": Score(-1.4, 0.048)}) == "log-normal"
-    )
+    assert best_of({GAUSSIAN: Score(-1.9, 0.026), LOG_NORMAL: Score(-1.4, 0.048)}) == GAUSSIAN
+    assert best_of({GAUSSIAN: Score(-1.9, 0.045), LOG_NORMAL: Score(-1.4, 0.048)}) == LOG_NORMAL
 
 
 def test_the_part_that_is_looked_at_is_as_dense_as_the_tensor(random):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from vaecp.data.observations import Observations
 from vaecp.data.selecting import select
+from vaecp.data.standardising import Scaling
+from vaecp.data.units import LabelScaling, mode_of_units
 from vaecp.errors import ObservationError
 from vaecp.models.vaecp.effort import GLANCE
 from vaecp.models.vaecp.fitting import Settings, fit
@@ -17,6 +20,7 @@ from vaecp.models.vaecp.likelihoods.choice import plausible
 from vaecp.models.vaecp.progress import OnProgress, part_of
 from vaecp.models.vaecp.recipe import Recipe
 
+REAL = "gaussian"
 LEAST_TO_COMPARE, MOST_TO_COMPARE = 60, 20_000
 FEWEST_ROWS = 20
 """Of a mode with fewer rows all are kept where entries are left out."""
@@ -26,16 +30,39 @@ MOST_ERROR = 1.2
 """A likelihood is no choice where its RMSE is so many times the lowest: who fills gaps wants values."""
 
 
-class Chosen(NamedTuple):
-    """A likelihood, why it was taken, and about which share of the whole fit's time that took."""
+class Choice(NamedTuple):
+    """A kind of values, and the mode whose labels have units of their own, if one has."""
 
-    kind: type[Likelihood]
+    name: str
+    mode: int | None = None
+
+    @property
+    def kind(self) -> type[Likelihood]:
+        return find(self.name)
+
+    def words(self, observations: Observations) -> str:
+        """Name it."""
+        if self.mode is None:
+            return self.name
+        return f"{self.name} in units of each {observations.mode_names[self.mode]}"
+
+    def scaling(self, observations: Observations) -> Scaling:
+        """Return how values are scaled before a fit."""
+        if self.mode is not None:
+            return LabelScaling.of(observations, self.mode)
+        return self.kind.of(observations.values).scaling(observations.values)
+
+
+class Chosen(NamedTuple):
+    """What was chosen, why, and about which share of the whole fit's time that took."""
+
+    choice: Choice
     why: str
     share: float = 0.0
 
 
 class Score(NamedTuple):
-    """What a likelihood makes of held-out values."""
+    """What a choice makes of held-out values."""
 
     log_score: float
     rmse: float
@@ -47,7 +74,34 @@ def choose(
     settings: Settings,
     on_progress: OnProgress | None = None,
 ) -> Chosen:
-    """Take the likelihood of that name; of "auto", the plausible one that predicts best."""
+    """Take the likelihood of that name; of "auto", the plausible one that predicts best.
+
+    Where labels may name different quantities, real numbers are also tried in the units of each.
+    """
+    choices, why = _possible(observations, name)
+    if len(choices) == 1 or len(observations) < LEAST_TO_COMPARE:
+        return Chosen(choices[0], why)
+    random = np.random.default_rng(0)
+    part = part_as_dense(observations, random)
+    kept = random.permutation(len(part))[:MOST_TO_COMPARE]
+    held_out, train = np.split(kept, [len(kept) // 6])
+    cost = len(choices) * GLANCE.budget(len(train))
+    share = cost / (cost + settings.effort.budget(len(observations)))
+    watch = part_of(on_progress, 0.0, share)
+    scores: dict[Choice, Score] = {}
+    for each in choices:
+        if watch is not None:
+            watch(len(scores), len(choices), "% comparing kinds of values")
+        scores[each] = _score(part.take(train), part.take(held_out), each, settings)
+    told = ", ".join(
+        f"{each.words(observations)} {score.log_score:.3f}" for each, score in scores.items()
+    )
+    best = best_of(scores)
+    return Chosen(best, f"{why}; mean log-score of held-out values: {told}", share)
+
+
+def _possible(observations: Observations, name: str) -> tuple[list[Choice], str]:
+    """Return what is compared, the preferred one first, and why."""
     if name != "auto":
         kind = find(name)
         if observations.limits is not None and not kind.takes_limits():
@@ -55,32 +109,19 @@ def choose(
                 f"likelihood is {name!r}, but {kind.words} cannot have limits such as <0.5: use "
                 "'gaussian', or 'log-normal' for amounts; or leave the limits out."
             )
-        return Chosen(kind, "it was asked for")
-    found = plausible(observations.values)
-    if observations.limits is not None:
-        names = tuple(each for each in found.names if find(each).takes_limits())
-        found = replace(found, names=names or ("gaussian",))
-    if len(found.names) == 1 or len(observations) < LEAST_TO_COMPARE:
-        return Chosen(find(found.names[0]), found.why)
-    random = np.random.default_rng(0)
-    part = part_as_dense(observations, random)
-    kept = random.permutation(len(part))[:MOST_TO_COMPARE]
-    held_out, train = np.split(kept, [len(kept) // 6])
-    cost = len(found.names) * GLANCE.budget(len(train))
-    share = cost / (cost + settings.effort.budget(len(observations)))
-    watch = part_of(on_progress, 0.0, share)
-    scores: dict[str, Score] = {}
-    for each in found.names:
-        if watch is not None:
-            watch(len(scores), len(found.names), "% comparing kinds of values")
-        scores[each] = _score(part.take(train), part.take(held_out), find(each), settings)
-    told = ", ".join(f"{each} {score.log_score:.3f}" for each, score in scores.items())
-    why = f"{found.why}; mean log-score of held-out values: {told}"
-    return Chosen(find(best_of(scores)), why, share)
+        names, why = (name,), "it was asked for"
+    else:
+        found = plausible(observations.values)
+        names, why = found.names, found.why
+        if observations.limits is not None:
+            names = tuple(each for each in names if find(each).takes_limits()) or ("gaussian",)
+    choices = [Choice(each) for each in names]
+    mode = mode_of_units(observations) if REAL in names else None
+    return choices + ([] if mode is None else [Choice(REAL, mode)]), why
 
 
-def best_of(scores: dict[str, Score]) -> str:
-    """Return the name with the best log-score among those with small errors; the first is preferred."""
+def best_of(scores: Mapping[Choice, Score]) -> Choice:
+    """Return the choice with the best log-score among those with small errors; the first is preferred."""
     preferred, lowest = next(iter(scores)), min(score.rmse for score in scores.values())
     near = {name: s.log_score for name, s in scores.items() if s.rmse <= MOST_ERROR * lowest}
     return max(near, key=lambda name: near[name] + MARGIN * (name == preferred))
@@ -118,15 +159,14 @@ def _long_modes(shape: tuple[int, ...]) -> list[int]:
 
 
 def _score(
-    train: Observations, held_out: Observations, kind: type[Likelihood], settings: Settings
+    train: Observations, held_out: Observations, choice: Choice, settings: Settings
 ) -> Score:
-    likelihood = kind.of(train.values)
-    scaling = likelihood.scaling(train.values)
+    scaling = choice.scaling(train)
     quick = replace(
         settings,
         effort=GLANCE,
         recipe=Recipe(network=False),
-        likelihood=likelihood,
+        likelihood=choice.kind.of(train.values),
     )
     fitted = fit(train.scaled(scaling), quick, np.random.default_rng(0)).fitted
     prediction = fitted.predict(held_out.indices).in_units_of(scaling, held_out.indices)

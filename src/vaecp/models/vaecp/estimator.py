@@ -306,13 +306,11 @@ class VAECP(TensorEstimator):
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
         with one_thread(), progress_bar("VAECP", self.verbose) as watch:
-            kind, why, share = choose(observations, self.likelihood, Settings.of(self), watch)
-            likelihood = kind.of(observations.values)
-            scaling = likelihood.scaling(observations.values)
-            scaled = observations.scaled(scaling)
+            choice, why, share = choose(observations, self.likelihood, Settings.of(self), watch)
+            likelihood, scaling = choice.kind.of(observations.values), choice.scaling(observations)
             left = part_of(watch, share, 1.0)
-            result = self._fit(scaled, self._random(), likelihood, left)
-            result.diagnostics.found.update(likelihood=kind.name, likelihood_reason=why)
+            result = self._fit(observations.scaled(scaling), self._random(), likelihood, left)
+            result.diagnostics.found.update(likelihood=choice.kind.name, likelihood_reason=why)
             return self._take_over(observations, scaling, result, names)
 
     def _learn_stored(self, entries: StoredEntries) -> Self:

@@ -25,9 +25,9 @@ from vaecp.runtime.threads import in_threads
 
 CHUNK = 16_384
 
-BEYOND, CUT_OFF = 0.1, 0.999
+BEYOND = 0.1
 """Standard deviation of an entry beyond all values that were learned from, as a share of how far out it lies:
-no held-out entry tells how a model goes on there. From the second share of their range on, it is cut off."""
+no held-out entry tells how a model goes on there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,13 +225,9 @@ class Ensemble:
         return self.lowest + width, self.highest - width
 
     def doubt_beyond(self, means: np.ndarray) -> np.ndarray:
-        """Standard deviation of entries for lying outside the values that were learned from.
-
-        Where means are cut off, the entry may lie anywhere beyond.
-        """
+        """Standard deviation of entries for lying outside the values that were learned from."""
         least, most = self.observed_range
-        beyond = np.maximum(np.maximum(least - means, means - most), 0.0)
-        return np.where(beyond < CUT_OFF * (most - least), BEYOND * beyond, most - least)
+        return BEYOND * np.maximum(np.maximum(least - means, means - most), 0.0)
 
     def reaching(self, values: np.ndarray) -> Ensemble:
         """Return the ensemble with a range of predictions that suits further values, too."""
@@ -262,7 +258,9 @@ class Ensemble:
         mean += self.levels[:, None]
         if self.pairs is not None:
             self.pairs.add_to(indices, mean, variance)
-        return Moments(np.clip(mean, self.lowest, self.highest).T, variance.T, noise.T)
+        within = np.clip(mean, self.lowest, self.highest)
+        variance += (mean - within) ** 2  # how far a mean was cut off is not known to be wrong
+        return Moments(within.T, variance.T, noise.T)
 
     def draw(self, member: int, indices: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Return the means of entries under one joint draw of all rows of a member."""

@@ -54,9 +54,8 @@ def fit_stored(
             "leave it None."
         )
     positions, sample = entries.sample(N_SAMPLE, random)
-    kind, why, _ = choose(sample, likelihood, settings)
-    chosen = kind.of(sample.values)
-    scaling = chosen.scaling(sample.values)
+    choice, why, _ = choose(sample, likelihood, settings)
+    chosen, scaling = choice.kind.of(sample.values), choice.scaling(sample)
     scaled = sample.with_values(scaling.apply(sample.values, sample.indices))
     judges = _judges(len(sample), random)
     fold = _fold(scaled, judges)
@@ -82,7 +81,7 @@ def fit_stored(
     told = {
         "rank": int(fitted.ensemble.ranks[fitted.main]),
         "n_members": len(fitted.ensemble),
-        "likelihood": kind.name,
+        "likelihood": choice.kind.name,
         "likelihood_reason": why,
     }
     result = FitResult(fitted, Diagnostics(found.history, "piece", found=told))
