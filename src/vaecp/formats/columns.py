@@ -266,7 +266,7 @@ def _wide(frame: pd.DataFrame, names: Sequence[str], request: Request, notes: li
         raise FormatError(
             f"wide is {name!r}, but the columns {named(names)} leave "
             f"{len(modes)} for labels and {len(header)} for values: name the label columns with "
-            "modes, and choose a name that none of them has."
+            f"modes, such as modes={names[0]!r} (--modes {names[0]}), and choose a name that none of them has."
         )
     if not modes:
         notes = [*notes, f"No column holds labels: the rows are numbered from 1, as {FIRST!r}."]
@@ -318,10 +318,9 @@ def _value_column(
 
 
 def _may_hold_values(cells: Any) -> bool:
-    """Whether a column is empty, or holds numbers with fractions, which are rarely labels."""
+    """Whether a column with gaps is empty, or what is there may be values: numbers, yes and no."""
     texts = [str(text).strip() for text in cells.unique()]
-    fractions = any(is_number(text) and not text.lstrip("+-").isdecimal() for text in texts)
-    return not any(texts) or (fractions and _share_of_values(cells, Request()) >= MOSTLY)
+    return not any(texts) or _share_of_values(cells, Request()) >= MOSTLY
 
 
 def _share_of_values(cells: Any, request: Request) -> float:

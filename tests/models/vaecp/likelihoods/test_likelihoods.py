@@ -176,6 +176,7 @@ def test_every_likelihood_is_found_by_its_name_and_aliases():
     ("values", "names"),
     [
         (np.tile([0.0, 1.0], 50), ("bernoulli",)),
+        (np.tile([0.0, 1.0], 6), ("bernoulli",)),
         (np.tile(np.arange(1.0, 6.0), 20), ("ordinal",)),
         (np.tile(np.arange(0.5, 5.5, 0.5), 20), ("ordinal",)),
         (np.arange(100.0) % 12, ("negative-binomial", "poisson")),

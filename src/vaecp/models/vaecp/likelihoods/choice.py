@@ -9,7 +9,8 @@ from scipy import stats
 
 from vaecp.data.families import MAX_COUNT
 
-LEAST = 30
+LEAST, LEAST_ANSWERS = 30, 10
+"""Fewer values do not tell their kind; zeros and ones do so sooner than others."""
 FEW_LEVELS = 11
 SKEWED = 1.0
 LARGE_COUNTS = 30.0
@@ -34,10 +35,10 @@ def plausible(values: np.ndarray) -> Plausible:
     """
     values = np.asarray(values, dtype=np.float64)
     levels = np.unique(values)
+    if np.array_equal(levels, [0.0, 1.0]) and len(values) >= LEAST_ANSWERS:
+        return Plausible(("bernoulli",), "all values are 0 or 1")
     if len(values) < LEAST or len(levels) < 2:
         return Plausible(("gaussian",), "there are too few values to tell")
-    if np.array_equal(levels, [0.0, 1.0]):
-        return Plausible(("bernoulli",), "all values are 0 or 1")
     whole = bool(np.all(values == np.round(values)))
     if _are_classes(levels, len(values), whole):
         return Plausible(("ordinal",), f"there are {len(levels)} evenly spaced levels")
