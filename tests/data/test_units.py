@@ -82,7 +82,9 @@ def test_sensors_in_different_units_are_each_filled_in_their_own(tmp_path):
     hidden = np.random.default_rng(1).random(len(tensor)) < 0.15
     training, asked = tensor.take(~hidden), tensor.take(hidden)
     model = VAECP(random_state=0, effort="quick").fit(training.keys(), training.values)
-    assert "in units of each sensor" in model.diagnostics_.found["likelihood_reason"]
+    assert (
+        "each sensor in units of their own; mean" in model.diagnostics_.found["likelihood_reason"]
+    )
     mean, std = model.predict(asked.keys(), return_std=True)
     sizes = np.array(list(SPREADS.values()))[asked.indices[:, 1]]
     for label in range(4):

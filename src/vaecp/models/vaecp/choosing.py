@@ -97,6 +97,8 @@ def choose(
         f"{each.words(observations)} {score.log_score:.3f}" for each, score in scores.items()
     )
     best = best_of(scores)
+    if best.mode is not None:
+        why += f", those of each {observations.mode_names[best.mode]} in units of their own"
     return Chosen(best, f"{why}; mean log-score of held-out values: {told}", share)
 
 
