@@ -48,13 +48,14 @@ def design_of(one: Member, indices: np.ndarray) -> np.ndarray:
     return one.mean[1][indices[:, 1]] * one.mean[2][indices[:, 2]]
 
 
-def test_a_row_has_the_posterior_of_bayesian_regression():
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_a_row_has_the_posterior_of_bayesian_regression(is_judged):
+    """Its variances are the marginal ones, or where members are judged those given the other components."""
     random = np.random.default_rng(0)
     one, indices = member(random), entries_of_the_first_row()
     values = random.normal(size=len(indices))
-    found = updated(
-        Ensemble.of([one], -99, 99), indices, values, find("gaussian")(), only_the_first_row()
-    )
+    given = indices, values, find("gaussian")(), only_the_first_row()
+    found = updated(Ensemble.of([one], -99, 99), *given, is_judged=is_judged)
     own = [0, 1, 2]
     design = design_of(one, indices)
     left = values - 0.7 - design[:, 3:].sum(axis=1)
@@ -64,9 +65,8 @@ def test_a_row_has_the_posterior_of_bayesian_regression():
     np.testing.assert_allclose(
         found.mean[0][0, 0, own], np.linalg.solve(precision, right), rtol=1e-4, atol=1e-5
     )
-    np.testing.assert_allclose(
-        found.variance[0][0, 0, own], np.diag(np.linalg.inv(precision)), rtol=1e-4
-    )
+    variances = 1 / np.diag(precision) if is_judged else np.diag(np.linalg.inv(precision))
+    np.testing.assert_allclose(found.variance[0][0, 0, own], variances, rtol=1e-4)
 
 
 def test_a_row_learns_as_its_member_did_from_entries_that_count_a_tenth():

@@ -21,8 +21,8 @@ from vaecp.models.keeping import check_processes, checkpointed
 from vaecp.models.vaecp.choosing import choose
 from vaecp.models.vaecp.fitted import FittedVAECP
 from vaecp.models.vaecp.fitting import Settings, fit
-from vaecp.models.vaecp.likelihoods import GAUSSIAN, Bernoulli, Likelihood
-from vaecp.models.vaecp.progress import OnProgress, part_of
+from vaecp.models.vaecp.likelihoods import Bernoulli
+from vaecp.models.vaecp.progress import part_of
 from vaecp.models.vaecp.recipe import Recipe
 from vaecp.models.vaecp.relevance import effective_rank, rank_range
 from vaecp.models.vaecp.streaming import fit_stored
@@ -305,11 +305,12 @@ class VAECP(TensorEstimator):
         return self.diagnostics_.by_member()
 
     def _learn(self, observations: Observations, names: Sequence[str]) -> Self:
+        settings = Settings.of(self)
         with one_thread(), progress_bar("VAECP", self.verbose) as watch:
-            choice, why, share = choose(observations, self.likelihood, Settings.of(self), watch)
+            choice, why, share = choose(observations, self.likelihood, settings, watch)
             likelihood, scaling = choice.kind.of(observations.values), choice.scaling(observations)
-            left = part_of(watch, share, 1.0)
-            result = self._fit(observations.scaled(scaling), self._random(), likelihood, left)
+            settings, left = replace(settings, likelihood=likelihood), part_of(watch, share, 1.0)
+            result = fit(observations.scaled(scaling), settings, self._random(), left)
             result.diagnostics.found.update(likelihood=choice.kind.name, likelihood_reason=why)
             return self._take_over(observations, scaling, result, names)
 
@@ -321,15 +322,8 @@ class VAECP(TensorEstimator):
         self.observed_rows_ = tuple(counts > 0 for counts in entries.counts)
         return self
 
-    def _fit(
-        self,
-        observations: Observations,
-        random: np.random.Generator,
-        likelihood: Likelihood = GAUSSIAN,
-        on_progress: OnProgress | None = None,
-    ) -> FitResult:
-        settings = replace(Settings.of(self), likelihood=likelihood)
-        return fit(observations, settings, random, on_progress)
+    def _fit(self, observations: Observations, random: np.random.Generator) -> FitResult:
+        return fit(observations, Settings.of(self), random)
 
     def _check_kind(self, values: np.ndarray, scaled: np.ndarray) -> None:
         super()._check_kind(values, scaled)
